@@ -1,0 +1,25 @@
+"""naively: a naive Bayes system. A model is a sum of statistics; everything else is a function of that sum.
+
+Importing the package imports nothing else: each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {"NaiveBayes": "naively.classifier", "load": "naively.export.json"}
+
+__all__ = ["NaiveBayes", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'naively' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

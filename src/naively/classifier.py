@@ -1,0 +1,479 @@
+"""`NaiveBayes`: the scikit-learn surface over the sum of statistics."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from naively.decision import Decider, class_prior
+from naively.engines import local
+from naively.engines.threads import thread_count
+from naively.errors import InputError, ParameterError, SchemaError
+from naively.evidence import Factor, Scorer, make_factors
+from naively.families import Family
+from naively.recipes import Recipe, as_recipe
+from naively.schema import Schema, assign_families, position_of, require_readable, require_rows
+from naively.smoothing import Smoothing, as_smoothing
+from naively.statistics import Statistics, merged_classes
+from naively.table import Table, read_table
+from naively.target import read_target, read_weights, split_target
+from naively.typing import AnyArray, FloatArray, IntArray
+
+
+class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Naive Bayes for any table: numbers, categories, booleans, counts and missing cells in one model.
+
+    Parameters
+    ----------
+    recipe : "textbook", default="textbook"
+        A named set of defaults; the parameters below override it. "textbook": Gaussian and categorical columns,
+        Laplace smoothing, the class frequencies as prior.
+    families : family, str or dict, optional
+        How columns are distributed: one family for all, or a dict by column name or position, for example
+        ``{"age": Gaussian(ties="feature"), "city": "categorical"}``. Columns that are not given are inferred: numbers
+        are Gaussian; booleans, text and categorical types are categorical.
+    smoothing : smoothing, float, str or dict, optional
+        Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column.
+    prior : "estimated", "uniform", dict or array, default="estimated"
+        The probability of each class before any evidence.
+    prior_smoothing : smoothing, float or str, optional
+        Pseudo-counts of the estimated prior; none by default.
+    n_threads : int, optional
+        At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
+        on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels, sorted.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+        The columns' names, if X had any.
+    schema_ : Schema
+        What the columns are.
+    statistics_ : Statistics
+        The sum of all that was learnt. Everything else is computed from it when asked for, so `families`, `smoothing`
+        and `prior` can be changed after fitting, without data.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> rows = [
+    ...     {"weight": 4.2, "coat": "striped"},
+    ...     {"weight": 5.0, "coat": "plain"},
+    ...     {"weight": 31.0, "coat": "plain"},
+    ...     {"weight": 24.0, "coat": "plain"},
+    ...     {"weight": None, "coat": "striped"},
+    ... ]
+    >>> model = NaiveBayes().fit(rows, ["cat", "cat", "dog", "dog", "dog"])
+    >>> model.predict([{"weight": 4.5, "coat": "striped"}, {"weight": 30.0}]).tolist()
+    ['cat', 'dog']
+    """
+
+    classes_: AnyArray
+    schema_: Schema
+    statistics_: Statistics
+    n_features_in_: int
+    feature_names_in_: AnyArray
+
+    def __init__(
+        self,
+        recipe: str = "textbook",
+        *,
+        families: Any = None,
+        smoothing: Any = None,
+        prior: Any = "estimated",
+        prior_smoothing: Any = None,
+        n_threads: int | None = None,
+    ):
+        self.recipe = recipe
+        self.families = families
+        self.smoothing = smoothing
+        self.prior = prior
+        self.prior_smoothing = prior_smoothing
+        self.n_threads = n_threads
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    # -- learning -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the rows of X, and nothing but them.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or list of dicts
+            NaN, None and null cells are missing: they are marginalised.
+        y : array-like or str
+            The classes, or the name of the column of X that holds them.
+        sample_weight : array-like, optional
+            A weight w counts as w repetitions of the row.
+
+        Returns
+        -------
+        self
+        """
+        schema, statistics = self._count(X, y, sample_weight, None)
+        self._replace(schema, statistics, np.array([], dtype=object))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows: afterwards the model equals one fitted on all rows at once.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array-like, optional
+            Classes to know of from now on, seen or not. Not needed: new classes are welcome at any time.
+
+        Returns
+        -------
+        self
+        """
+        fitted = self._is_fitted()
+        declared = self.declared_classes_ if fitted else np.array([], dtype=object)
+        if classes is not None:
+            declared = merged_classes(declared, read_target(classes, len(classes))[0])
+        schema, statistics = self._count(X, y, sample_weight, self.schema_ if fitted else None)
+        if fitted:
+            statistics = self.statistics_ + statistics
+        self._replace(schema, statistics, declared)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt before: the model is as if it had never seen them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`. Rows that were never learnt raise `ForgetError` where the statistics can tell.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = np.array([[1.0], [2.0], [8.0], [9.0]]), [0, 0, 1, 1]
+        >>> model = NaiveBayes().fit(X, y)
+        >>> model.forget(X[:1], y[:1]).statistics_ == NaiveBayes().fit(X[1:], y[1:]).statistics_
+        True
+        """
+        self._require_fitted()
+        _, statistics = self._count(X, y, sample_weight, self.schema_)
+        self._replace(self.schema_, self.statistics_ - statistics, self.declared_classes_)
+        return self
+
+    def decay(self, factor: float) -> Self:
+        """Multiply the weight of all that was learnt so far, so that what comes next counts for more.
+
+        Parameters
+        ----------
+        factor : float
+            Above 0, usually below 1.
+
+        Returns
+        -------
+        self
+        """
+        self._require_fitted()
+        if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not 0 < factor < np.inf:
+            raise ParameterError(f"decay(factor) must be a finite number above 0, got {factor!r}.")
+        self._replace(self.schema_, self.statistics_.scaled(float(factor)), self.declared_classes_)
+        return self
+
+    def __add__(self, other: Any) -> NaiveBayes:
+        """Merge two models that were trained apart: the same as training one on all rows."""
+        if not isinstance(other, NaiveBayes):
+            return NotImplemented
+        merged = copy.deepcopy(self) if self._is_fitted() else copy.deepcopy(other)
+        if not self._is_fitted():
+            merged.set_params(**self.get_params(deep=False))
+        elif other._is_fitted():
+            schema = self.schema_.merged(other.schema_)
+            declared = merged_classes(self.declared_classes_, other.declared_classes_)
+            merged._replace(schema, self.statistics_ + other.statistics_, declared)
+        return merged
+
+    def _count(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> tuple[Schema, Statistics]:
+        """Read, check and count a batch; nothing of the model is changed."""
+        n_threads = thread_count(self.n_threads)
+        recipe = as_recipe(self.recipe)
+        table = read_table(X)
+        if isinstance(y, str):
+            table, classes, codes = split_target(table, y)
+        else:
+            classes, codes = read_target(y, table.n_rows)
+        require_rows(table)
+        weights = read_weights(sample_weight, table.n_rows)
+        if weights is not None and not weights.any():
+            raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
+        if schema is None:
+            schema, positions = self._first_schema(table, recipe), None
+        else:
+            positions = schema.locate(table)
+            schema = self._completed(schema, table, positions, recipe)
+        return schema, local.count(table, schema, positions, classes, codes, weights, n_threads)
+
+    def _first_schema(self, table: Table, recipe: Recipe) -> Schema:
+        kinds = [table.kind(position) for position in range(table.n_columns)]
+        self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
+        return Schema.of_table(table, self._assigned(table.names, kinds, recipe))
+
+    def _completed(self, schema: Schema, table: Table, positions: IntArray | None, recipe: Recipe) -> Schema:
+        """The schema, with what this table tells of columns that were empty so far."""
+        if all(column.kind != "empty" for column in schema.columns):
+            return schema
+        kinds = [
+            table.kind(place if positions is None else int(positions[place]))
+            if column.kind == "empty" and (positions is None or positions[place] >= 0)
+            else column.kind
+            for place, column in enumerate(schema.columns)
+        ]
+        families = self._assigned(schema.names, kinds, recipe)
+        columns = []
+        for column, kind, family in zip(schema.columns, kinds, families, strict=True):
+            if column.kind == "empty" and family is not None:
+                require_readable(column.name, kind, family)
+                column = type(column)(column.name, kind, column.summary or family.summary)
+            columns.append(column)
+        return Schema(tuple(columns), schema.named)
+
+    def _assigned(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
+        return assign_families(names, kinds, self.families, recipe.numeric, recipe.categorical)
+
+    def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
+        """Take a new state, whole."""
+        self._estimates: list[Any] = []
+        self.schema_ = schema
+        self.declared_classes_ = declared
+        self.statistics_ = statistics.with_classes(merged_classes(statistics.classes, declared))
+        self.classes_ = self.statistics_.classes
+        self.n_features_in_ = len(schema.columns)
+        if schema.named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    # -- answering ------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, prior: Any = None) -> AnyArray:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        prior : as the parameter `prior`, or an array of shape (n_rows, n_classes), optional
+            Another class prior, for this call only.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        table, positions, scorer, decider = self._ready(X, prior)
+        best = np.empty(table.n_rows, dtype=np.int64)
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            decider.add_prior(scores, rows)
+            best[rows] = scores.argmax(axis=1)
+
+        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        decider.warn()
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any, prior: Any = None) -> FloatArray:
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return self._scores(X, prior, "probabilities")
+
+    def predict_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
+        """The logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return self._scores(X, prior, "normalise")
+
+    def predict_joint_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
+        """The joint log-probability ``log P(class) + log P(row | class)``.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return self._scores(X, prior, "add_prior")
+
+    def evidence(self, X: Any) -> FloatArray:
+        """The log-likelihood that each cell contributes to each class; 0 where the cell is missing.
+
+        ``log prior + evidence.sum(axis=1)`` is `predict_joint_log_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns, n_classes)
+        """
+        table, positions, scorer, _ = self._ready(X, None)
+        return scorer.evidence(table, positions)
+
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """The estimated parameters of every column, by name; arrays follow `classes_`.
+
+        Returns
+        -------
+        dict
+            For each column a dict with its ``family`` and, for example, ``mean`` and ``variance``.
+        """
+        self._require_fitted()
+        result: dict[str, dict[str, Any]] = {}
+        for factor in self._scorer().factors:
+            described = factor.estimate.describe()
+            for place, member in enumerate(factor.members.tolist()):
+                column = {name: _of_column(values, place) for name, values in described.items()}
+                result[self.schema_.names[member]] = {"family": factor.family, **column}
+        return {name: result[name] for name in self.schema_.names if name in result}
+
+    @property
+    def class_prior_(self) -> FloatArray:
+        """The class prior that is in force."""
+        self._require_fitted()
+        return self._prior(self.prior)
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """The weight of the rows of each class."""
+        self._require_fitted()
+        return self.statistics_.class_weight.high
+
+    def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
+        table, positions, scorer, decider = self._ready(X, prior)
+        result = np.empty((table.n_rows, len(self.classes_)))
+        change = getattr(decider, step)
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            change(scores, rows)
+            result[rows] = scores
+
+        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        decider.warn()
+        return result
+
+    def _ready(self, X: Any, prior: Any) -> tuple[Table, IntArray | None, Scorer, Decider]:
+        """All that an answer needs: the table, where its columns are, the estimates and the prior."""
+        self._require_fitted()
+        table = read_table(X)
+        if table.n_rows == 0 or table.n_columns == 0:
+            require_rows(table)
+        positions = self.schema_.locate(table)
+        probability = self._prior(self.prior if prior is None else prior)
+        if probability.ndim == 2 and len(probability) != table.n_rows:
+            raise ParameterError(f"prior has {len(probability)} rows but X has {table.n_rows}.")
+        return table, positions, self._scorer(), Decider(probability)
+
+    def _prior(self, prior: Any) -> FloatArray:
+        rule = as_recipe(self.recipe).prior_smoothing
+        if self.prior_smoothing is not None:
+            rule = as_smoothing(self.prior_smoothing, "prior_smoothing")
+        return class_prior(prior, rule, self.classes_, self.statistics_.class_weight.high)
+
+    def _scorer(self) -> Scorer:
+        """The estimates, computed when first needed and again when the statistics or a parameter changed."""
+        basis = (self.statistics_, self.recipe, self.families, self.smoothing)
+        if not self._estimates or any(old is not new for old, new in zip(self._estimates[0], basis, strict=True)):
+            scorer = Scorer(self._factors(), len(self.schema_.columns), len(self.classes_))
+            self._estimates[:] = [basis, scorer]
+        return self._estimates[1]  # type: ignore[no-any-return]
+
+    def _factors(self) -> list[Factor]:
+        recipe = as_recipe(self.recipe)
+        kinds = [column.kind for column in self.schema_.columns]
+        families = self._assigned(self.schema_.names, kinds, recipe)
+        for column, family in zip(self.schema_.columns, families, strict=True):
+            if family is not None and column.summary is not None and family.summary != column.summary:
+                raise SchemaError(
+                    f"Column {column.name!r} was learnt for another family: {family.name()!r} needs {family.summary}, "
+                    f"but {column.summary} was kept. Fit again with the new families."
+                )
+        return make_factors(self.schema_, families, self._smoothings(self.schema_.names, recipe), self.statistics_)
+
+    def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column."""
+        if self.smoothing is None:
+            return [recipe.smoothing] * len(names)
+        if not isinstance(self.smoothing, Mapping):
+            return [as_smoothing(self.smoothing)] * len(names)
+        index = {name: position for position, name in enumerate(names)}
+        rules = [recipe.smoothing] * len(names)
+        for key, rule in self.smoothing.items():
+            rules[position_of(key, index, "smoothing")] = as_smoothing(rule, f"smoothing[{key!r}]")
+        return rules
+
+    # -- state ----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_estimates" in state:
+            state["_estimates"] = []
+        return state
+
+    def _is_fitted(self) -> bool:
+        return "statistics_" in self.__dict__
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def _require_fitted(self) -> None:
+        if "statistics_" not in self.__dict__:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' with rows first."
+            )
+
+    def save(self, path: Any) -> None:
+        """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, replaced in one step if it exists.
+        """
+        from naively.export.json import save
+
+        self._require_fitted()
+        save(self, path)
+
+
+def _of_column(values: Any, place: int) -> Any:
+    """One column's part of a described parameter: a column of an array, or an entry of a list."""
+    return values[place] if isinstance(values, list) else values[:, place]

@@ -1,0 +1,135 @@
+"""Evidence: what every column says about every class, per column first and summed second.
+
+A `Scorer` is the estimates of a model, ready to read tables. `predict` sums as it goes, block by block of rows that fit
+in cache; only `evidence` keeps the column axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively.engines.threads import in_order
+from naively.families import Estimate, Family
+from naively.families.linear import LinearEstimate
+from naively.schema import Schema
+from naively.smoothing import Smoothing
+from naively.statistics import Statistics, empty_table
+from naively.table import SparseTable, Table
+from naively.typing import AnyArray, FloatArray, IntArray
+
+BLOCK_CELLS = 1 << 16
+TASK_CELLS = 1 << 20
+
+Finish = Callable[[FloatArray, slice], None]
+"""What is done with the scores (rows, classes) of a slice of rows; it may overwrite them."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The estimate of one family for some columns.
+
+    Parameters
+    ----------
+    family : Family
+    members : ndarray
+        The positions of its columns in the schema.
+    estimate : Estimate
+    """
+
+    family: Family
+    members: IntArray
+    estimate: Estimate
+
+
+def make_factors(
+    schema: Schema,
+    families: Sequence[Family | None],
+    smoothings: Sequence[Smoothing],
+    statistics: Statistics,
+) -> list[Factor]:
+    """Estimate every group of columns that has the same family and the same smoothing."""
+    groups: list[tuple[Family, Smoothing, list[int]]] = []
+    place_of: dict[tuple[int, int], list[int]] = {}
+    for position, (family, smoothing) in enumerate(zip(families, smoothings, strict=True)):
+        if family is None:
+            continue
+        known = place_of.get((id(family), id(smoothing)))
+        if known is None:
+            known = next((members for other, rule, members in groups if other == family and rule == smoothing), None)
+            if known is None:
+                known = []
+                groups.append((family, smoothing, known))
+            place_of[id(family), id(smoothing)] = known
+        known.append(position)
+    factors = []
+    for family, smoothing, members in groups:
+        names = schema.names if len(members) == len(schema.names) else tuple(schema.names[place] for place in members)
+        table = statistics.tables.get(family.summary) or empty_table(family.summary, names, len(statistics.classes))
+        estimate = family.estimate(table.for_columns(names), smoothing)
+        factors.append(Factor(family, np.array(members, dtype=np.int64), estimate))
+    return factors
+
+
+class Scorer:
+    """The factors of a model, ready to read tables."""
+
+    def __init__(self, factors: Sequence[Factor], n_columns: int, n_classes: int):
+        self.factors, self.n_columns, self.n_classes = factors, n_columns, n_classes
+
+    def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
+        """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
+        readers = [self._reader(factor, table, positions) for factor in self.factors]
+        block_rows = max(16, BLOCK_CELLS // max(self.n_columns, self.n_classes, 1))
+        blocks_per_task = max(1, TASK_CELLS // (block_rows * max(self.n_columns, self.n_classes, 1)))
+
+        def score(task: slice) -> None:
+            for start in range(task.start, task.stop, block_rows):
+                rows = slice(start, min(start + block_rows, task.stop))
+                scores = np.zeros((rows.stop - rows.start, self.n_classes))
+                for add in readers:
+                    add(scores, rows)
+                finish(scores, rows)
+
+        step = block_rows * blocks_per_task
+        tasks = [slice(start, min(start + step, table.n_rows)) for start in range(0, table.n_rows, step)]
+        for _ in in_order(score, tasks, n_threads):
+            pass
+
+    def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
+        """The log-likelihood of every cell, (rows, columns, classes); 0 for missing cells and unread columns."""
+        result = np.zeros((table.n_rows, self.n_columns, self.n_classes))
+        for factor in self.factors:
+            result[:, factor.members] = factor.estimate.evidence(self._read(factor, table, positions)(_all(table)))
+        return result
+
+    def _reader(self, factor: Factor, table: Table, positions: IntArray | None) -> Callable[[FloatArray, slice], None]:
+        estimate: Any = factor.estimate
+        if isinstance(table, SparseTable) and isinstance(estimate, LinearEstimate):
+            chosen = self._chosen(factor, positions)
+            return lambda scores, rows: estimate.add_sparse(scores, table.rows(chosen, rows))
+        read = self._read(factor, table, positions)
+        return lambda scores, rows: estimate.add_to(scores, read(rows))
+
+    def _read(self, factor: Factor, table: Table, positions: IntArray | None) -> Callable[[slice], AnyArray]:
+        """A function from a slice of rows to the block that the factor's estimate reads."""
+        chosen = self._chosen(factor, positions)
+        if factor.estimate.reads == "numbers":
+            return lambda rows: table.numbers(chosen, rows)
+        everything = np.arange(table.n_columns, dtype=np.int64)
+        estimate: Any = factor.estimate
+        reader: Callable[[slice], AnyArray] = estimate.codebook.reader(table, everything if chosen is None else chosen)
+        return reader
+
+    def _chosen(self, factor: Factor, positions: IntArray | None) -> IntArray | None:
+        """The table's positions of the factor's columns; None for all in order."""
+        if positions is not None:
+            return np.asarray(positions[factor.members])
+        return None if len(factor.members) == self.n_columns else factor.members
+
+
+def _all(table: Table) -> slice:
+    return slice(0, table.n_rows)

@@ -1,0 +1,331 @@
+"""The model file: one JSON document with the schema and the statistics. Estimates are recomputed when it is read.
+
+Format 1::
+
+    {
+      "format": "naively model", "version": 1,
+      "content": {
+        "parameters": {...},           the constructor's, families and smoothings as {"type", "options"}
+        "columns": [{"name", "kind", "summary"}, ...], "named": true,
+        "classes": {"type": "str", "labels": [...], "declared": [...]},
+        "class_weight": {"high": [...], "low": null},
+        "tables": [{"summary", "columns", ...}, ...]     sums are {"shape", "high", "low"}, row by row
+      },
+      "checksum": "sha256 of the content, written compactly with sorted keys"
+    }
+
+Numbers are written in the shortest form that reads back to the same 64-bit value, so a round trip is exact to the last
+bit. Reading runs no code and checks everything: size, version, checksum, names, shapes, finiteness, signs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from naively.errors import ModelFileError, NaivelyError
+from naively.families import FAMILIES, Family, Summary
+from naively.families.counts import Counts
+from naively.families.moments import Moments
+from naively.labels import label_order
+from naively.schema import ColumnSchema, Schema
+from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
+from naively.statistics import ColumnStatistics, Statistics
+from naively.sums import Sum
+from naively.typing import AnyArray
+
+if TYPE_CHECKING:
+    from naively.classifier import NaiveBayes
+
+FORMAT = "naively model"
+VERSION = 1
+LARGEST_FILE = 4 << 30
+
+SMOOTHINGS: dict[str, type[Smoothing]] = {
+    rule.__name__: rule for rule in (NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Dirichlet)
+}
+CLASS_TYPES: dict[str, Callable[[list[Any]], AnyArray]] = {
+    "bool": lambda labels: np.array(labels, dtype=bool),
+    "int": lambda labels: np.array(labels, dtype=np.int64),
+    "float": lambda labels: np.array(labels, dtype=np.float64),
+    "str": lambda labels: np.array(labels, dtype=str),
+    "object": lambda labels: np.array(labels, dtype=object),
+}
+KINDS = ("number", "truth", "label", "mixed", "empty")
+
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+def save(model: NaiveBayes, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model, replacing the file in one step: a reader sees the old one or the new one, never half."""
+    content = model_to_content(model)
+    document = {"format": FORMAT, "version": VERSION, "content": content, "checksum": _checksum(content)}
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(document, file, allow_nan=False, separators=(",", ":"))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    compact = json.dumps(content, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(compact.encode("utf-8")).hexdigest()
+
+
+def model_to_content(model: NaiveBayes) -> dict[str, Any]:
+    """All of a fitted model as plain lists, dicts, strings and numbers."""
+    parameters = {name: _encoded(value, name) for name, value in model.get_params(deep=False).items()}
+    statistics = model.statistics_
+    return {
+        "parameters": parameters,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "summary": None if column.summary is None else asdict(column.summary),
+            }
+            for column in model.schema_.columns
+        ],
+        "named": model.schema_.named,
+        "classes": {
+            "type": _class_type(statistics.classes),
+            "labels": statistics.classes.tolist(),
+            "declared": model.declared_classes_.tolist(),
+        },
+        "class_weight": _sum_to_dict(statistics.class_weight),
+        "tables": [_table_to_dict(summary, table) for summary, table in statistics.tables.items()],
+    }
+
+
+def _encoded(value: Any, where: str) -> Any:
+    """A parameter as JSON: families and smoothings by name and options, collections element by element."""
+    if isinstance(value, Family):
+        return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
+    if isinstance(value, Smoothing):
+        options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
+        return {"type": type(value).__name__, "options": options}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {"type": "dict", "items": [[_encoded(k, where), _encoded(v, where)] for k, v in value.items()]}
+    if isinstance(value, (list, tuple)):
+        return [_encoded(element, where) for element in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ModelFileError(f"The parameter {where!r} holds a {type(value).__name__}, which a model file cannot hold.")
+
+
+def _class_type(classes: AnyArray) -> str:
+    return {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "O": "object"}[classes.dtype.kind]
+
+
+def _sum_to_dict(values: Sum) -> dict[str, Any]:
+    low = None if values.low is None else values.low.ravel().tolist()
+    return {"shape": list(values.shape), "high": values.high.ravel().tolist(), "low": low}
+
+
+def _table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
+    common = {"summary": asdict(summary), "columns": list(table.columns)}
+    if isinstance(table, Counts):
+        return {
+            **common,
+            "categories": [list(labels) for labels in table.categories],
+            "cells": _sum_to_dict(table.cells),
+        }
+    parts = {"total": table.total, "observed": table.observed, "square": table.square}
+    return {**common, **{name: None if part is None else _sum_to_dict(part) for name, part in parts.items()}}
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def load(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> NaiveBayes:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : str or path
+    largest : int, default=4 GiB
+        Refuse a larger file, in bytes.
+
+    Returns
+    -------
+    NaiveBayes
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from naively import NaiveBayes, load
+    >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0]], ["a", "a", "b"])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> model.save(file)
+    >>> load(file).statistics_ == model.statistics_
+    True
+    """
+    path = Path(path)
+    size = path.stat().st_size
+    if size > largest:
+        raise ModelFileError(f"{path} has {size:,} bytes, more than the allowed {largest:,}. Raise load(largest=...).")
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ModelFileError(f"{path} is not a complete JSON file: {error}. It may be truncated.") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is not a model file: its 'format' is not {FORMAT!r}.")
+    if document.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path} has the model file version {document.get('version')!r}; this program reads version {VERSION}. "
+            "Update naively, or save the model again with the version that wrote it."
+        )
+    content = document.get("content")
+    if not isinstance(content, dict) or document.get("checksum") != _checksum(content):
+        raise ModelFileError(f"{path} was changed after it was written: its checksum does not fit its content.")
+    try:
+        return content_to_model(content)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, NaivelyError) as error:
+        raise ModelFileError(f"{path} does not hold a valid model: {type(error).__name__}: {error}") from error
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ModelFileError(f"The file holds {name}, which no model file may.")
+
+
+def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
+    """The inverse of `model_to_content`, with every check."""
+    from naively.classifier import NaiveBayes
+
+    known = NaiveBayes().get_params(deep=False)
+    parameters = {name: _decoded(value) for name, value in content["parameters"].items()}
+    _require(
+        parameters.keys() == known.keys(), f"unknown or absent parameters: {sorted(parameters.keys() ^ known.keys())}"
+    )
+    model = NaiveBayes(**parameters)
+    columns = tuple(
+        ColumnSchema(_text(column["name"]), _kind(column["kind"]), _summary(column["summary"]))
+        for column in content["columns"]
+    )
+    names = [column.name for column in columns]
+    _require(len(set(names)) == len(names) > 0, "column names must be distinct, and at least one")
+    make = CLASS_TYPES[content["classes"]["type"]]
+    classes = make(content["classes"]["labels"])
+    _require(
+        classes.tolist() == content["classes"]["labels"] == sorted(set(classes.tolist())), "classes must be sorted"
+    )
+    declared = content["classes"]["declared"]
+    _require(set(declared) <= set(classes.tolist()), "declared classes must be among the classes")
+    weight = _sum_from(content["class_weight"], (len(classes),), nonnegative=True)
+    summaries = {column.name: column.summary for column in columns}
+    tables: dict[Summary, ColumnStatistics] = {}
+    for entry in content["tables"]:
+        summary = _summary(entry["summary"])
+        assert summary is not None
+        _require(summary not in tables, "two tables with one summary")
+        tables[summary] = _table_from(entry, summary, len(classes))
+        _require(
+            all(summaries.get(name) == summary for name in tables[summary].columns),
+            "a table does not fit the columns",
+        )
+    schema = Schema(columns, bool(content["named"]))
+    declared_classes = make(declared) if declared else np.array([], dtype=object)
+    model._replace(schema, Statistics(classes, weight, tables), declared_classes)
+    model._scorer()
+    return model
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(element) for element in value]
+    if not isinstance(value, dict):
+        return value
+    name = value["type"]
+    if name == "dict":
+        return {_decoded(key): _decoded(element) for key, element in value["items"]}
+    factory: Any = FAMILIES.get(name) or SMOOTHINGS[name]
+    return factory(**{key: _decoded(option) for key, option in value["options"].items()})
+
+
+def _summary(entry: Any) -> Summary | None:
+    if entry is None:
+        return None
+    summary = Summary(**entry)
+    _require(summary.kind in ("moments", "counts"), f"unknown kind of statistics {summary.kind!r}")
+    return summary
+
+
+def _table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> ColumnStatistics:
+    columns = tuple(_text(name) for name in entry["columns"])
+    if summary.kind == "counts":
+        categories = tuple(tuple(_label(label) for label in labels) for labels in entry["categories"])
+        _require(len(categories) == len(columns), "as many lists of categories as columns")
+        for labels in categories:
+            _require(list(labels) == sorted(set(labels), key=label_order), "categories must be sorted and distinct")
+        shape = (n_classes, sum(map(len, categories)))
+        return Counts(columns, categories, _sum_from(entry["cells"], shape, nonnegative=True))
+    shape = (n_classes, len(columns))
+    _require((entry["observed"] is not None) == summary.observed, "'observed' does not fit the summary")
+    _require((entry["square"] is not None) == summary.squares, "'square' does not fit the summary")
+    return Moments(
+        columns,
+        _sum_from(entry["total"], shape, nonnegative=summary.nonnegative),
+        _sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
+        _sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
+    )
+
+
+def _sum_from(entry: Mapping[str, Any], shape: tuple[int, ...], nonnegative: bool) -> Sum:
+    _require(tuple(entry["shape"]) == shape, f"a table has the shape {entry['shape']}, expected {list(shape)}")
+    high = _floats(entry["high"], shape)
+    low = None if entry["low"] is None else _floats(entry["low"], shape)
+    _require(not nonnegative or bool((high >= 0).all()), "a weight, count or square is negative")
+    return Sum(high, low)
+
+
+def _floats(values: Any, shape: tuple[int, ...]) -> Any:
+    _require(isinstance(values, list) and all(type(value) in (int, float) for value in values), "numbers were expected")
+    array = np.array(values, dtype=np.float64)
+    _require(bool(np.isfinite(array).all()), "a number is not finite")
+    return array.reshape(shape)
+
+
+def _text(value: Any) -> str:
+    _require(isinstance(value, str), f"text was expected, got {value!r}")
+    return str(value)
+
+
+def _label(value: Any) -> Any:
+    _require(isinstance(value, (bool, int, float, str)), f"a label was expected, got {value!r}")
+    return value
+
+
+def _kind(value: Any) -> Any:
+    _require(value in KINDS, f"unknown kind of column {value!r}")
+    return value
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ModelFileError(message)

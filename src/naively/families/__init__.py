@@ -1,0 +1,41 @@
+"""The families: how a column's values are distributed in a class.
+
+Each is a small value object with the same sections: Statistics (what must be added up), Estimate (parameters from
+merged statistics), Evidence (log-likelihood of cells), Description.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from naively.errors import ParameterError
+from naively.families.base import Estimate, Family, Summary
+from naively.families.bernoulli import Bernoulli
+from naively.families.categorical import Categorical
+from naively.families.gaussian import Gaussian
+from naively.families.multinomial import Multinomial
+from naively.families.poisson import Poisson
+
+__all__ = ["Bernoulli", "Categorical", "Estimate", "Family", "Gaussian", "Multinomial", "Poisson", "Summary"]
+
+FAMILIES: dict[str, type[Family]] = {
+    family.name(): family for family in (Bernoulli, Categorical, Gaussian, Multinomial, Poisson)
+}
+
+
+def as_family(value: Any, where: str = "families") -> Family:
+    """Read a family from an object or a name.
+
+    Examples
+    --------
+    >>> as_family("gaussian")
+    Gaussian(ties='none', ddof=0, floor=1e-09, rule='column')
+    """
+    if isinstance(value, Family):
+        return value
+    if isinstance(value, str) and value.lower() in FAMILIES:
+        return FAMILIES[value.lower()]()
+    raise ParameterError(
+        f"{where} must be a family such as Gaussian() or one of the names {', '.join(map(repr, FAMILIES))}; "
+        f"got {value!r}."
+    )

@@ -1,0 +1,80 @@
+"""What a family is: which statistics it needs, and how it turns them into evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol
+
+from naively.smoothing import Smoothing
+from naively.table import Kind
+from naively.typing import AnyArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an engine has to add up for a column. Columns with equal summaries are counted together.
+
+    Parameters
+    ----------
+    kind : "moments" or "counts"
+        Power sums of numbers, or counts of values.
+    observed, squares : bool
+        Whether the weight of known cells and the squares are wanted.
+    above : float, optional
+        Sum not x but whether x is above this.
+    nonnegative : bool
+        Refuse negative numbers.
+    """
+
+    kind: Literal["moments", "counts"]
+    observed: bool = True
+    squares: bool = False
+    above: float | None = None
+    nonnegative: bool = False
+
+
+class Estimate(Protocol):
+    """The parameters of one family for a group of columns, and the evidence they give."""
+
+    @property
+    def reads(self) -> str:
+        """Whether the blocks it is given hold "numbers" or "codes"."""
+
+    def evidence(self, block: AnyArray) -> FloatArray:
+        """The log-likelihood of every cell, (rows, columns, classes); 0 where the cell is missing."""
+
+    def add_to(self, scores: FloatArray, block: AnyArray) -> None:
+        """Add the evidence, summed over the columns, to the scores (rows, classes)."""
+
+    def describe(self) -> dict[str, Any]:
+        """The parameters, named: arrays of shape (classes, columns) or lists of them per column."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Base of the families. A family is a value: its options, and nothing learnt."""
+
+    accepts: ClassVar[tuple[Kind, ...]] = ("number", "truth", "empty")
+    """The kinds of columns that the family reads."""
+
+    @property
+    def summary(self) -> Summary:
+        """The statistics that the family needs."""
+        raise NotImplementedError  # pragma: no cover
+
+    @classmethod
+    def name(cls) -> str:
+        """What the family is called in ``families=`` and in model files."""
+        return cls.__name__.lower()
+
+    def options(self) -> dict[str, Any]:
+        """The options by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def estimate(self, statistics: Any, smoothing: Smoothing) -> Estimate:
+        """The parameters, from the merged statistics of a group of columns: a pure function."""
+        raise NotImplementedError  # pragma: no cover
+
+
+READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "mixed", "empty")
+"""The kinds of columns that can be read as labels: all."""

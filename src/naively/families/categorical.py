@@ -1,0 +1,207 @@
+"""Labels: the probability of every value of a column, per class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from naively.errors import ParameterError
+from naively.families.base import READS_LABELS, Family, Summary
+from naively.families.counts import Counts, merged_labels
+from naively.families.linear import logs_and_zeros
+from naively.kernels import reference, repays_compiler
+from naively.labels import MISSING, as_label, label_order, positions_in, recoded
+from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.table import NO_INTEGER, Kind, Table
+from naively.typing import FloatArray, IntArray, Label
+
+WIDEST_GAPS = 4
+"""Whole-number labels are looked up directly while their range is at most so many times their number (plus 1024)."""
+
+
+@dataclass(frozen=True)
+class Categorical(Family):
+    """Text, categories, booleans, or numbers that are only names.
+
+    Parameters
+    ----------
+    categories : sequence, optional
+        All values that the column can have. By default those that occurred. Declared ones count in smoothing from the
+        start, so that the probability of each is known before it is seen.
+
+    Notes
+    -----
+    A value that is neither declared nor learnt gives no evidence, like a missing cell.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> model = NaiveBayes(families=Categorical(["red", "green", "blue"]))
+    >>> model = model.fit([["red"], ["red"], ["green"]], [0, 0, 1])
+    >>> model.parameters()["x0"]["probability"]
+    {'blue': array([0.2 , 0.25]), 'green': array([0.2, 0.5]), 'red': array([0.6 , 0.25])}
+    """
+
+    accepts: ClassVar[tuple[Kind, ...]] = READS_LABELS
+
+    categories: tuple[Label, ...] | None = None
+
+    def __init__(self, categories: Sequence[Label] | None = None):
+        if categories is not None:
+            if isinstance(categories, str) or len(categories) == 0:
+                raise ParameterError(
+                    f"Categorical(categories) must be a non-empty sequence of values, got {categories!r}."
+                )
+            labels = {as_label(value, "Categorical(categories)"): None for value in categories}
+            categories = tuple(sorted(labels, key=label_order))
+        object.__setattr__(self, "categories", categories)
+
+    # -- Statistics -----------------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> Summary:
+        return Summary("counts")
+
+    # -- Estimate -------------------------------------------------------------------------------------------------
+
+    def estimate(self, statistics: Counts, smoothing: Smoothing) -> CategoricalEstimate:
+        """The probability of each value; smoothing adds pseudo-counts to each."""
+        if self.categories is not None:
+            wider = tuple(merged_labels(labels, self.categories) for labels in statistics.categories)
+            statistics = statistics.with_categories(wider)
+        probabilities = [
+            smoothed_frequencies(statistics.table(position).high, smoothing, labels)
+            for position, labels in enumerate(statistics.categories)
+        ]
+        return CategoricalEstimate(statistics.categories, tuple(probabilities))
+
+
+# -- Evidence -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CategoricalEstimate:
+    """The probabilities of a group of columns: one table (classes, values) per column."""
+
+    reads: ClassVar[str] = "codes"
+
+    categories: tuple[tuple[Label, ...], ...]
+    probabilities: tuple[FloatArray, ...]
+
+    @cached_property
+    def codebook(self) -> Codebook:
+        """How the columns' values become cells of the look-up table."""
+        return Codebook(self.categories)
+
+    @cached_property
+    def _log_table(self) -> FloatArray:
+        """The log-probability of every cell of the codebook, (cells, classes); 0 in the cells of the unknown."""
+        book = self.codebook
+        n_classes = len(self.probabilities[0]) if self.probabilities else 0
+        table = np.zeros((book.n_cells, n_classes))
+        for position, probability in enumerate(self.probabilities):
+            logs, zeros = logs_and_zeros(probability)
+            if zeros is not None:
+                logs = np.where(zeros, -np.inf, logs)
+            table[book.cells_of(position)] = logs.T
+        return table
+
+    def evidence(self, block: IntArray) -> FloatArray:
+        """The log-probability of every cell."""
+        book = self.codebook
+        return self._log_table[reference.value_cells(block, book.low, book.size, book.offset)]
+
+    def add_to(self, scores: FloatArray, block: IntArray) -> None:
+        """Add the log-probability of every row."""
+        book = self.codebook
+        if repays_compiler(block.size * scores.shape[1]):
+            from naively.kernels.category_counts import add_looked_up
+
+            add_looked_up(block, book.low, book.size, book.offset, self._log_table, scores)
+        else:
+            reference.add_looked_up(block, book.low, book.size, book.offset, self._log_table, scores)
+
+    # -- Description ----------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """The probability of every value, per column."""
+        return {
+            "probability": [
+                {label: table[:, place] for place, label in enumerate(labels)}
+                for labels, table in zip(self.categories, self.probabilities, strict=True)
+            ]
+        }
+
+
+class Codebook:
+    """Where the values of each column stand in a flat look-up table.
+
+    Column i owns the cells ``offset[i] ... offset[i] + size[i]``, the last for whatever is missing or unknown. A column
+    whose labels are whole numbers close together is read as it is, shifted by ``low[i]``; any other by its labels.
+    """
+
+    def __init__(self, categories: Sequence[Sequence[Label]]):
+        self.categories = categories
+        self.direct = np.array([_close_together(labels) for labels in categories], dtype=bool)
+        bounds = [
+            (int(labels[0]), int(labels[-1]) - int(labels[0]) + 1) if direct else (0, len(labels))
+            for labels, direct in zip(categories, self.direct, strict=True)
+        ]
+        self.low = np.array([low for low, _ in bounds], dtype=np.int64)
+        self.size = np.array([size for _, size in bounds], dtype=np.int64)
+        ends = np.cumsum(self.size + 1)
+        self.offset = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+        self.n_cells = int(ends[-1]) if len(ends) else 0
+
+    def cells_of(self, position: int) -> IntArray:
+        """The cells of one column's values, in the order of its categories."""
+        labels = self.categories[position]
+        if self.direct[position]:
+            places = np.array([int(label) for label in labels], dtype=np.int64) - self.low[position]
+        else:
+            places = np.arange(len(labels), dtype=np.int64)
+        return np.asarray(self.offset[position] + places)
+
+    def reader(self, table: Table, positions: IntArray) -> Callable[[slice], IntArray]:
+        """A function that gives the block of integers (rows, columns) of a slice of rows."""
+        kinds = [table.kind(int(position)) if position >= 0 else "empty" for position in positions]
+        as_integers = self.direct & np.array([kind in ("number", "truth") for kind in kinds], dtype=bool)
+        if as_integers.all():
+            return lambda rows: table.integers(positions, rows)
+        coded = {
+            place: self._codes(table, place, int(positions[place]), kinds[place])
+            for place in np.flatnonzero(~as_integers).tolist()
+        }
+
+        def read(rows: slice) -> IntArray:
+            block = np.empty((len(range(*rows.indices(table.n_rows))), len(positions)), dtype=np.int64)
+            if as_integers.any():
+                block[:, as_integers] = table.integers(positions[as_integers], rows)
+            for place, codes in coded.items():
+                block[:, place] = codes[rows]
+            return block
+
+        return read
+
+    def _codes(self, table: Table, place: int, position: int, kind: str) -> IntArray:
+        """One whole column in this book's numbers."""
+        if kind == "empty":
+            return np.full(table.n_rows, NO_INTEGER)
+        codes, labels = table.labels(position)
+        known = positions_in(self.categories[place], labels)
+        codes = recoded(codes, known)
+        if self.direct[place]:
+            numbers = np.array([int(label) for label in self.categories[place]] + [NO_INTEGER], dtype=np.int64)
+            return numbers[codes]
+        return np.where(codes == MISSING, NO_INTEGER, codes)
+
+
+def _close_together(labels: Sequence[Label]) -> bool:
+    """Whether the labels are whole numbers (or booleans) whose range is not much larger than their number."""
+    if not labels or any(isinstance(label, (str, float)) for label in labels):
+        return False
+    return int(labels[-1]) - int(labels[0]) < WIDEST_GAPS * len(labels) + 1024

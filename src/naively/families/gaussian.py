@@ -1,0 +1,180 @@
+"""Normal densities: a mean and a variance per column and class, the variance optionally shared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from naively.errors import ParameterError
+from naively.families.base import Family, Summary
+from naively.families.moments import Moments
+from naively.kernels import reference, repays_compiler
+from naively.smoothing import Smoothing, require_number
+from naively.sums import Sum
+from naively.typing import FloatArray
+
+LARGEST_DEVIATION = 1e150
+"""Deviations are held within this many standard deviations, so that their squares stay finite."""
+
+SPREAD_OF_A_CONSTANT = 2.0**-88
+"""A scatter below this share of the sum of squares is rounding: the values are all the same."""
+
+
+@dataclass(frozen=True)
+class Gaussian(Family):
+    """The normal distribution.
+
+    Parameters
+    ----------
+    ties : "none", "feature", "class" or "all", default="none"
+        Which variances are distinct: one per column and class (sigma_ij), one per feature (sigma_i, shared by the
+        classes), one per class (sigma_j, shared by the columns) or a single one. Columns share a variance with the
+        columns that have the same family options.
+    ddof : 0 or 1, default=0
+        Divide the scatter by n - ddof: 0 is maximum likelihood, 1 the unbiased estimate.
+    floor : float, default=1e-9
+        The least variance, as a share of the column's variance over all classes; what it is a share of makes it free
+        of scale. With ``rule="scikit-learn"`` it is `var_smoothing`.
+    rule : "column" or "scikit-learn", default="column"
+        "column" lifts variances that are below the floor and leaves the others exact. "scikit-learn" adds
+        ``floor * (largest variance of any column)`` to every variance, as `GaussianNB` does.
+
+    Notes
+    -----
+    A column that is constant over all rows gives no evidence. A class without a known value in a column borrows the
+    mean and variance of all classes together.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> model = NaiveBayes(families=Gaussian(ties="feature")).fit([[1.0], [2.0], [5.0], [6.0]], ["a", "a", "b", "b"])
+    >>> model.parameters()["x0"]["variance"]
+    array([0.25, 0.25])
+    """
+
+    ties: Literal["none", "feature", "class", "all"] = "none"
+    ddof: Literal[0, 1] = 0
+    floor: float = 1e-9
+    rule: Literal["column", "scikit-learn"] = "column"
+
+    def __post_init__(self) -> None:
+        if self.ties not in ("none", "feature", "class", "all"):
+            raise ParameterError(f"Gaussian(ties) must be 'none', 'feature', 'class' or 'all', got {self.ties!r}.")
+        if self.ddof not in (0, 1):
+            raise ParameterError(f"Gaussian(ddof) must be 0 or 1, got {self.ddof!r}.")
+        if self.rule not in ("column", "scikit-learn"):
+            raise ParameterError(f"Gaussian(rule) must be 'column' or 'scikit-learn', got {self.rule!r}.")
+        require_number("Gaussian(floor)", self.floor, at_least=0)
+
+    # -- Statistics -----------------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> Summary:
+        return Summary("moments", observed=True, squares=True)
+
+    # -- Estimate -------------------------------------------------------------------------------------------------
+
+    def estimate(self, statistics: Moments, smoothing: Smoothing) -> GaussianEstimate:
+        """Means and variances; smoothing does not touch them, the floor does."""
+        weight, mean, scatter = centred(statistics)
+        all_weight, all_mean, all_scatter = _pooled(statistics)
+        overall = all_scatter / np.where(all_weight > 0, all_weight, 1.0)
+        variance = self._tied(weight, scatter)
+        unknown = weight == 0
+        borrows = unknown if self.ties == "none" else unknown & (variance == 0)
+        variance = np.where(borrows, overall, variance)
+        if self.rule == "scikit-learn":
+            variance = variance + self.floor * overall.max(initial=0.0)
+        else:
+            variance = np.maximum(variance, self.floor * overall)
+        return GaussianEstimate(np.where(unknown, all_mean, mean), variance)
+
+    def _tied(self, weight: FloatArray, scatter: FloatArray) -> FloatArray:
+        """The variances (classes, columns): scatter over degrees of freedom, pooled along the tied axes."""
+        freedom = np.where(weight > 0, weight - self.ddof, 0.0)
+        axes: tuple[int, ...] = {"none": (), "feature": (0,), "class": (1,), "all": (0, 1)}[self.ties]
+        if axes:
+            scatter = np.broadcast_to(scatter.sum(axis=axes, keepdims=True), weight.shape)
+            freedom = np.broadcast_to(freedom.sum(axis=axes, keepdims=True), weight.shape)
+        return np.asarray(np.where(freedom > 0, scatter / np.where(freedom > 0, freedom, 1.0), 0.0))
+
+
+def centred(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weight, mean and scatter (sum of squared deviations) of every column in every class, rounded once at the end."""
+    assert moments.observed is not None
+    assert moments.square is not None
+    return _centred(moments.observed, moments.total, moments.square)
+
+
+def _pooled(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same over all classes together."""
+    assert moments.observed is not None
+    assert moments.square is not None
+    return _centred(moments.observed.total(0), moments.total.total(0), moments.square.total(0))
+
+
+def _centred(weight: Sum, total: Sum, square: Sum) -> tuple[FloatArray, FloatArray, FloatArray]:
+    unknown = weight.high == 0
+    divisor = Sum(np.where(unknown, 1.0, weight.high), weight.low)
+    mean = total / divisor
+    scatter = (square - total * mean).high
+    scatter = np.where(scatter > SPREAD_OF_A_CONSTANT * square.high, scatter, 0.0)
+    return weight.high, mean.high, scatter
+
+
+# -- Evidence -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GaussianEstimate:
+    """Means and variances of a group of columns, (classes, columns).
+
+    A column in which a class has variance 0, all values being the same, gives no evidence. The kernels want the arrays
+    as (columns, classes) and the factor 1/2 inside the scale.
+    """
+
+    reads: ClassVar[str] = "numbers"
+
+    mean: FloatArray
+    variance: FloatArray
+
+    @cached_property
+    def _speaks(self) -> Any:
+        return np.asarray((self.variance > 0).all(axis=0))[:, None]
+
+    @cached_property
+    def _mean(self) -> FloatArray:
+        return np.ascontiguousarray(self.mean.T)
+
+    @cached_property
+    def _scale(self) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.where(self._speaks, np.sqrt(0.5) / np.sqrt(self.variance.T), 0.0)
+
+    @cached_property
+    def _peak(self) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.where(self._speaks, -0.5 * (np.log(self.variance.T) + math.log(2 * math.pi)), 0.0)
+
+    def evidence(self, block: FloatArray) -> FloatArray:
+        """The log-density of every cell."""
+        return reference.gaussian_evidence(block, self._mean, self._scale, self._peak, LARGEST_DEVIATION)
+
+    def add_to(self, scores: FloatArray, block: FloatArray) -> None:
+        """Add the log-density of every row."""
+        if repays_compiler(block.size * scores.shape[1]):
+            from naively.kernels.gaussian_scores import add_gaussian
+
+            add_gaussian(block, self._mean, self._scale, self._peak, LARGEST_DEVIATION, scores)
+        else:
+            scores += self.evidence(block).sum(axis=1)
+
+    # -- Description ----------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """Means and variances."""
+        return {"mean": self.mean, "variance": self.variance}

@@ -1,0 +1,118 @@
+"""Evidence that is linear in a number: what Bernoulli, Poisson and multinomial columns have in common.
+
+A known cell x gives ``slope * x + offset + base(x)``, where slope and offset depend on the class and base does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from naively.typing import AnyArray, FloatArray
+
+
+@dataclass(frozen=True)
+class LinearEstimate:
+    """Slopes and offsets of a group of columns, (classes, columns).
+
+    Parameters
+    ----------
+    slope, offset : ndarray of shape (classes, columns)
+        Finite; 0 where the next two say that a value is impossible.
+    no_other, no_zero : ndarray of bool or None
+        Where a value other than zero, or zero itself, has probability 0. None: nowhere.
+    above : float, optional
+        Read not x but whether x is above this.
+    base : callable, optional
+        The part of a cell's log-likelihood that all classes share, from known values; 0 at 0.
+    parameters : dict
+        What the family calls its parameters.
+    """
+
+    reads: ClassVar[str] = "numbers"
+
+    slope: FloatArray
+    offset: FloatArray
+    no_other: AnyArray | None = None
+    no_zero: AnyArray | None = None
+    above: float | None = None
+    base: Callable[[FloatArray], FloatArray] | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def _known(self, block: FloatArray) -> tuple[FloatArray, AnyArray | None]:
+        """The values with 0 for missing cells, and which cells are known (None if all are)."""
+        missing = np.isnan(block)
+        values = block if self.above is None else (block > self.above).astype(np.float64)
+        if not missing.any():
+            return values, None
+        return np.where(missing, 0.0, values), ~missing
+
+    def evidence(self, block: FloatArray) -> FloatArray:
+        """The log-likelihood of every cell."""
+        values, known = self._known(block)
+        result = values[:, :, None] * self.slope.T + self.offset.T
+        if self.base is not None:
+            result += self.base(values)[:, :, None]
+        if self.no_other is not None:
+            result[(values != 0)[:, :, None] & self.no_other.T] = -np.inf
+        if self.no_zero is not None:
+            result[(values == 0)[:, :, None] & self.no_zero.T] = -np.inf
+        if known is not None:
+            result[~known] = 0.0
+        return np.asarray(result)
+
+    def add_to(self, scores: FloatArray, block: FloatArray) -> None:
+        """Add the log-likelihood of every row: matrix products."""
+        values, known = self._known(block)
+        scores += values @ self.slope.T
+        scores += self.offset.sum(axis=1) if known is None else known @ self.offset.T
+        if self.base is not None:
+            scores += self.base(values).sum(axis=1)[:, None]
+        if self.no_other is not None:
+            scores[_hits(values != 0, self.no_other)] = -np.inf
+        if self.no_zero is not None:
+            zero = values == 0 if known is None else (values == 0) & known
+            scores[_hits(zero, self.no_zero)] = -np.inf
+
+    def add_sparse(self, scores: FloatArray, rows: Any) -> None:
+        """The same from CSR rows, whose unstored cells are zeros."""
+        if self.no_zero is not None or (self.above is not None and self.above < 0):
+            self.add_to(scores, rows.toarray())  # zeros speak for themselves, so the rows are not sparse to us
+            return
+        missing = np.isnan(rows.data)
+        values = rows.data if self.above is None else (rows.data > self.above).astype(np.float64)
+        values = np.where(missing, 0.0, values)
+        scores += _with_data(rows, values) @ np.ascontiguousarray(self.slope.T)
+        scores += self.offset.sum(axis=1)
+        if missing.any():
+            scores -= _with_data(rows, missing) @ np.ascontiguousarray(self.offset.T)
+        if self.base is not None:
+            scores += np.asarray(_with_data(rows, self.base(values)).sum(axis=1)).reshape(-1, 1)
+        if self.no_other is not None:
+            hits = _with_data(rows, values != 0) @ np.ascontiguousarray(self.no_other.T, dtype=np.float64)
+            scores[hits > 0] = -np.inf
+
+    def describe(self) -> dict[str, Any]:
+        """The family's parameters."""
+        return dict(self.parameters)
+
+
+def _hits(cells: AnyArray, forbidden: AnyArray) -> AnyArray:
+    """Which rows have, for a class, a cell that is forbidden in it: (rows, classes)."""
+    return np.asarray(cells.astype(np.float64) @ forbidden.T.astype(np.float64) > 0)
+
+
+def _with_data(rows: Any, data: AnyArray) -> Any:
+    """A CSR matrix with the same cells stored and other values in them."""
+    return type(rows)((data.astype(np.float64), rows.indices, rows.indptr), shape=rows.shape)
+
+
+def logs_and_zeros(probability: FloatArray) -> tuple[FloatArray, AnyArray | None]:
+    """Logarithms with 0 in place of log 0, and where that was (None: nowhere)."""
+    zero = probability == 0
+    if not zero.any():
+        return np.log(probability), None
+    return np.log(np.where(zero, 1.0, probability)), zero

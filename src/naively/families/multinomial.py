@@ -1,0 +1,52 @@
+"""Counts that share a total: how a document's words, or a basket's goods, are drawn, per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from naively.families.base import Family, Summary
+from naively.families.linear import LinearEstimate, logs_and_zeros
+from naively.families.moments import Moments
+from naively.smoothing import Smoothing, smoothed_frequencies
+
+
+@dataclass(frozen=True)
+class Multinomial(Family):
+    """Word counts and the like, dense or sparse; the columns of a group share one distribution.
+
+    Parameters
+    ----------
+    group : str, default=""
+        Columns of the same group are one multinomial. Give the words of the title and of the body different groups
+        and each has its own distribution.
+
+    Notes
+    -----
+    The multinomial coefficient, the same for all classes, is left out, as in other systems. A missing count is read as
+    "not counted" and gives no evidence.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> model = NaiveBayes(families="multinomial").fit([[2, 0], [0, 1]], ["spam", "ham"])
+    >>> [float(probability) for probability in model.parameters()["x0"]["probability"]]
+    [0.3333333333333333, 0.75]
+    """
+
+    group: str = ""
+
+    # -- Statistics -----------------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> Summary:
+        return Summary("moments", observed=False, nonnegative=True)
+
+    # -- Estimate -------------------------------------------------------------------------------------------------
+
+    def estimate(self, statistics: Moments, smoothing: Smoothing) -> LinearEstimate:
+        """The probability of each column; smoothing adds pseudo-counts to every column."""
+        frequencies = smoothed_frequencies(statistics.total.high, smoothing, statistics.columns)
+        slope, no_other = logs_and_zeros(frequencies)
+        return LinearEstimate(slope, np.zeros_like(slope), no_other, parameters={"probability": frequencies})

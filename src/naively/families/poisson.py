@@ -1,0 +1,65 @@
+"""Counts with a rate: how many events a row has, per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from naively.families.base import Family, Summary
+from naively.families.linear import LinearEstimate, logs_and_zeros
+from naively.families.moments import Moments
+from naively.smoothing import Lidstone, Smoothing
+from naively.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """Numbers of events.
+
+    Smoothing adds pseudo-rows that have the column's rate over all classes: the class's rate is
+    ``(sum + alpha * overall rate) / (rows + alpha)``, a Gamma prior in plain words. A column without a single event
+    tells no class from another.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> model = NaiveBayes(families="poisson", smoothing="none").fit([[1], [3], [0], [0]], ["a", "a", "b", "b"])
+    >>> model.parameters()["x0"]["rate"]
+    array([2., 0.])
+    """
+
+    # -- Statistics -----------------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> Summary:
+        return Summary("moments", observed=True, nonnegative=True)
+
+    # -- Estimate -------------------------------------------------------------------------------------------------
+
+    def estimate(self, statistics: Moments, smoothing: Smoothing) -> LinearEstimate:
+        """The rate of each column in each class."""
+        assert statistics.observed is not None
+        weight, total = statistics.observed.high, statistics.total.high
+        everything = weight.sum(axis=0)
+        overall = total.sum(axis=0) / np.where(everything > 0, everything, 1.0)
+        pseudo_rows = pseudo_rows_of(smoothing)
+        rows = weight + pseudo_rows
+        rate = np.where(rows > 0, (total + pseudo_rows * overall) / np.where(rows > 0, rows, 1.0), overall)
+        silent = np.broadcast_to(overall == 0, rate.shape)
+        slope, no_other = logs_and_zeros(np.where(silent, 1.0, rate))
+        offset = np.where(silent, 0.0, -rate)
+        return LinearEstimate(slope, offset, no_other, base=_minus_log_factorial, parameters={"rate": rate})
+
+
+def pseudo_rows_of(smoothing: Smoothing) -> float:
+    """How many rows the smoothing is worth, for a family that has no values to spread them over."""
+    if isinstance(smoothing, Lidstone):
+        return float(smoothing.tau)
+    return float(smoothing.pseudo_counts(np.zeros((1, 1)), ["rate"]).sum())
+
+
+def _minus_log_factorial(values: FloatArray) -> FloatArray:
+    from scipy.special import gammaln
+
+    return np.asarray(-gammaln(values + 1.0))

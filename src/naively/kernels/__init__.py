@@ -1,0 +1,28 @@
+"""The hot loops: compiled by Numba, each beside a plain NumPy reference that gives the same numbers.
+
+A reference is always there. The compiled version is imported only when the work repays the compiler: a small table, a
+demo, a notebook never waits for it. `NAIVELY_KERNELS` forces one of the two (``compiled`` or ``reference``).
+"""
+
+from __future__ import annotations
+
+import os
+
+from naively.errors import ParameterError
+
+CELLS_THAT_REPAY = 3_000_000
+"""Cells after which the reference has lost more time than importing Numba and its cached kernels takes (some 0.5 s)."""
+
+_cells_so_far = 0
+
+
+def repays_compiler(n_cells: int) -> bool:
+    """Whether work on this many cells, after all that came before in this process, is worth the compiled kernels."""
+    global _cells_so_far
+    forced = os.environ.get("NAIVELY_KERNELS", "auto")
+    if forced == "auto":
+        _cells_so_far += n_cells
+        return _cells_so_far >= CELLS_THAT_REPAY
+    if forced in ("compiled", "reference"):
+        return forced == "compiled"
+    raise ParameterError(f"NAIVELY_KERNELS must be 'auto', 'compiled' or 'reference', got {forced!r}.")

@@ -1,0 +1,80 @@
+"""The plain NumPy reference of every compiled kernel: same arguments where they can be the same, same numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from naively.sums import Grouping, Sum, sum_by_code, two_product
+from naively.typing import FloatArray, IntArray
+
+
+def power_sums(
+    block: FloatArray, codes: IntArray, weights: FloatArray | None, n_classes: int
+) -> tuple[Sum, Sum, Sum | None]:
+    """The sums, the sums of squares, and the weight of missing cells (None if there are none), per class."""
+    grouping = Grouping(codes, n_classes)
+    missing = np.isnan(block)
+    absent = None
+    if missing.any():
+        block = np.where(missing, 0.0, block)
+        absent = grouping.sum(missing.astype(np.float64) if weights is None else missing * weights[:, None])
+    if weights is None:
+        return grouping.sum(block), grouping.sum(*two_product(block, block)), absent
+    high, low = two_product(block, weights[:, None])
+    squares = (*two_product(high, block), *two_product(low, block))
+    return grouping.sum(high, low), grouping.sum(*squares), absent
+
+
+def value_cells(block: IntArray, low: IntArray, size: IntArray, offset: IntArray) -> IntArray:
+    """The cell of the flat table that each value falls in."""
+    cells = block - low
+    outside = (cells < 0) | (cells > size)
+    return np.asarray(np.where(outside, size, cells) + offset, dtype=np.int64)
+
+
+def count_values(
+    block: IntArray, codes: IntArray, low: IntArray, size: IntArray, offset: IntArray, counts: IntArray
+) -> None:
+    """Add one to the cell of each value."""
+    known = codes >= 0
+    cells = value_cells(block[known], low, size, offset)
+    flat = (codes[known, None] * counts.shape[1] + cells).ravel()
+    counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
+
+
+def value_weights(
+    block: IntArray,
+    codes: IntArray,
+    weights: FloatArray,
+    low: IntArray,
+    size: IntArray,
+    offset: IntArray,
+    shape: tuple[int, int],
+) -> Sum:
+    """The weight of each value, per class."""
+    known = codes >= 0
+    cells = value_cells(block[known], low, size, offset)
+    flat = (codes[known, None] * shape[1] + cells).ravel()
+    spread = np.repeat(weights[known], block.shape[1])
+    return sum_by_code(flat, spread, shape[0] * shape[1]).reshaped(shape)
+
+
+def add_looked_up(
+    block: IntArray, low: IntArray, size: IntArray, offset: IntArray, table: FloatArray, scores: FloatArray
+) -> None:
+    """Add to the scores the table's row of each value, column by column."""
+    cells = value_cells(block, low, size, offset)
+    for column in range(block.shape[1]):
+        scores += table[cells[:, column]]
+
+
+def gaussian_evidence(
+    block: FloatArray, mean: FloatArray, scale: FloatArray, peak: FloatArray, most: float
+) -> FloatArray:
+    """``peak - ((x - mean) * scale)**2`` of every known cell, 0 of a missing one: (rows, columns, classes)."""
+    deviation = np.clip((block[:, :, None] - mean) * scale, -most, most)
+    evidence = peak - deviation * deviation
+    missing = np.isnan(block)
+    if missing.any():
+        evidence[missing] = 0.0
+    return np.asarray(evidence)

@@ -1,0 +1,265 @@
+"""Smoothing is one idea: pseudo-counts, ``(count_a + alpha_a) / (n + sum of alpha)``.
+
+=====================  =========================================  ====================================
+object                 pseudo-count of value a                    name accepted in ``smoothing=``
+=====================  =========================================  ====================================
+`NoSmoothing()`        0 (maximum likelihood)                     ``"none"``, ``0``
+`Laplace()`            1                                          ``"laplace"``, ``1``
+`Jeffreys()`           1/2                                        ``"jeffreys"``
+`Lidstone(tau)`        tau                                        any number
+`MEstimate(m, p)`      m p_a, with p summing to one
+`Dirichlet(beta)`      beta_a - 1 (``"map"``), beta_a (``"mean"``)
+=====================  =========================================  ====================================
+
+Laplace smoothing is the MAP estimate under Dirichlet(2) and the posterior mean under Dirichlet(1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from naively.errors import ParameterError
+from naively.typing import FloatArray
+
+PerValue: TypeAlias = float | Mapping[Any, float] | Sequence[float]
+
+
+def require_number(where: str, value: Any, at_least: float) -> None:
+    """Refuse what is not a finite number of at least so much."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(float(value)) or float(value) < at_least:
+        raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {value!r}.")
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Base of the smoothing rules."""
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        """The pseudo-count of every value, in a shape that can be added to `counts`.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_classes, ..., n_values)
+            The observed counts, for the rules that look at them; axes between are columns with the same values.
+        labels : sequence
+            What the values are called, for the rules that give each its own.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must say its pseudo-counts.")  # pragma: no cover
+
+
+@dataclass(frozen=True)
+class Lidstone(Smoothing):
+    """The same pseudo-count `tau` for every value.
+
+    Parameters
+    ----------
+    tau : float, default=0.5
+        Zero or more: 0 is maximum likelihood, 1 Laplace's rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Lidstone(0.1).pseudo_counts(np.array([[3.0, 0.0]]), ["no", "yes"])
+    array([0.1, 0.1])
+    """
+
+    tau: float = 0.5
+
+    def __post_init__(self) -> None:
+        require_number("Lidstone(tau)", self.tau, at_least=0)
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        return np.full(counts.shape[-1], float(self.tau))
+
+
+@dataclass(frozen=True)
+class NoSmoothing(Lidstone):
+    """Maximum likelihood: what was never seen has probability zero.
+
+    Examples
+    --------
+    >>> NoSmoothing().tau
+    0.0
+    """
+
+    tau: float = 0.0
+
+
+@dataclass(frozen=True)
+class Laplace(Lidstone):
+    """One pseudo-count for every value.
+
+    Examples
+    --------
+    >>> Laplace().tau
+    1.0
+    """
+
+    tau: float = 1.0
+
+
+@dataclass(frozen=True)
+class Jeffreys(Lidstone):
+    """Half a pseudo-count for every value: the posterior mean under Jeffreys' prior.
+
+    Examples
+    --------
+    >>> Jeffreys().tau
+    0.5
+    """
+
+    tau: float = 0.5
+
+
+@dataclass(frozen=True)
+class MEstimate(Smoothing):
+    """`m` pseudo-rows that follow the distribution `p`.
+
+    Parameters
+    ----------
+    m : float, default=1.0
+        How many rows the prior opinion is worth.
+    p : "uniform", "marginal", mapping or sequence, default="uniform"
+        The prior opinion: every value alike, the frequencies over all classes, or probabilities that sum to one, by
+        value or in the sorted order of the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> MEstimate(2, {"no": 0.75, "yes": 0.25}).pseudo_counts(np.array([[3.0, 0.0]]), ["no", "yes"])
+    array([1.5, 0.5])
+    """
+
+    m: float = 1.0
+    p: Literal["uniform", "marginal"] | Mapping[Any, float] | Sequence[float] = "uniform"
+
+    def __post_init__(self) -> None:
+        require_number("MEstimate(m)", self.m, at_least=0)
+        if isinstance(self.p, str):
+            if self.p not in ("uniform", "marginal"):
+                raise ParameterError(
+                    f"MEstimate(p) must be 'uniform', 'marginal' or probabilities by value, got {self.p!r}."
+                )
+            return
+        values = list(self.p.values()) if isinstance(self.p, Mapping) else list(self.p)
+        if not values or min(values) < 0 or not math.isclose(sum(values), 1.0, abs_tol=1e-9):
+            raise ParameterError(
+                f"MEstimate(p) must hold probabilities that sum to 1, got {values} (sum {sum(values):g})."
+            )
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        if not isinstance(self.p, str):
+            return self.m * per_value("MEstimate(p)", self.p, labels)
+        uniform = np.full(counts.shape[-1], 1.0 / max(counts.shape[-1], 1))
+        return self.m * (uniform if self.p == "uniform" else shares(counts.sum(axis=0), uniform))
+
+
+@dataclass(frozen=True)
+class Dirichlet(Smoothing):
+    """A Dirichlet (for two values: Beta) prior.
+
+    Parameters
+    ----------
+    beta : float, mapping or sequence, default=2.0
+        The prior's parameters: one for all, by value, or in the sorted order of the values.
+    estimator : "map" or "mean", default="map"
+        The posterior's mode, with ``beta - 1`` imaginary examples (so `beta` must be at least 1), or its mean, with
+        ``beta`` of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Dirichlet(2.0, "map").pseudo_counts(np.array([[3.0, 0.0]]), ["no", "yes"])
+    array([1., 1.])
+    """
+
+    beta: PerValue = 2.0
+    estimator: Literal["map", "mean"] = "map"
+
+    def __post_init__(self) -> None:
+        if self.estimator not in ("map", "mean"):
+            raise ParameterError(f"Dirichlet(estimator) must be 'map' or 'mean', got {self.estimator!r}.")
+        if isinstance(self.beta, Real):
+            values = [float(self.beta)]
+        else:
+            values = list(self.beta.values()) if isinstance(self.beta, Mapping) else list(self.beta)  # type: ignore[arg-type]
+        least = 1 if self.estimator == "map" else 0
+        if not values or not min(values) >= least:
+            raise ParameterError(
+                f"Dirichlet(beta) must be at least {least} for the {self.estimator!r} estimator, got {self.beta!r}. "
+                "Priors below 1 have no mode inside: use estimator='mean'."
+            )
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        if isinstance(self.beta, Real):
+            beta = np.full(counts.shape[-1], float(self.beta))
+        else:
+            beta = per_value("Dirichlet(beta)", self.beta, labels)  # type: ignore[arg-type]
+        return beta - 1.0 if self.estimator == "map" else beta
+
+
+NAMES: dict[str, Smoothing] = {
+    "none": NoSmoothing(),
+    "laplace": Laplace(),
+    "jeffreys": Jeffreys(),
+}
+
+
+def as_smoothing(value: Any, where: str = "smoothing") -> Smoothing:
+    """Read a smoothing rule from an object, a number (Lidstone) or a name.
+
+    Examples
+    --------
+    >>> as_smoothing(0.1), as_smoothing("laplace")
+    (Lidstone(tau=0.1), Laplace(tau=1.0))
+    """
+    if isinstance(value, Smoothing):
+        return value
+    if isinstance(value, str) and value in NAMES:
+        return NAMES[value]
+    if isinstance(value, Real) and not isinstance(value, bool):
+        require_number(where, value, at_least=0)
+        return Lidstone(float(value))
+    raise ParameterError(
+        f"{where} must be a smoothing object such as Laplace() or MEstimate(2), a number (Lidstone's tau) or one of "
+        f"{', '.join(map(repr, NAMES))}; got {value!r}."
+    )
+
+
+def smoothed_frequencies(counts: FloatArray, smoothing: Smoothing, labels: Sequence[Any]) -> FloatArray:
+    """``(count + alpha) / (n + sum of alpha)`` along the last axis; where a class has nothing at all, the marginal's.
+
+    A class without a single observation and without pseudo-counts has no frequencies of its own: it borrows those of
+    all classes together, so that it neither gains nor loses by what is unknown.
+    """
+    total = counts + smoothing.pseudo_counts(counts, labels)
+    uniform = np.full(counts.shape[-1], 1.0 / max(counts.shape[-1], 1))
+    return shares(total, shares(total.sum(axis=0), uniform))
+
+
+def shares(counts: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """Counts as shares of their sum along the last axis; `otherwise` where there is nothing to share."""
+    total = counts.sum(axis=-1, keepdims=True)
+    some = total > 0
+    return np.asarray(np.where(some, counts / np.where(some, total, 1.0), otherwise))
+
+
+def per_value(where: str, given: Mapping[Any, float] | Sequence[float], labels: Sequence[Any]) -> FloatArray:
+    """One number per value, from a mapping by value or a sequence in the values' order."""
+    if isinstance(given, Mapping):
+        unknown = [label for label in labels if label not in given]
+        if unknown:
+            raise ParameterError(f"{where} has no entry for the value {unknown[0]!r}; it has {list(given)}.")
+        return np.array([float(given[label]) for label in labels])
+    if len(given) != len(labels):
+        raise ParameterError(
+            f"{where} has {len(given)} entries but the column has {len(labels)} values: {list(labels)[:10]}."
+        )
+    return np.asarray(given, dtype=np.float64)

@@ -1,0 +1,167 @@
+"""The sum: the weight of each class, and each column's statistics. A model is this and nothing else.
+
+`empty` is the identity, ``+`` merges, ``-`` forgets, `scaled` decays. Classes, columns and values are aligned by label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from naively.errors import ForgetError, SchemaError
+from naively.families import Summary
+from naively.families.counts import Counts
+from naively.families.moments import Moments
+from naively.sums import Sum
+from naively.typing import AnyArray, IntArray
+
+ColumnStatistics = Moments | Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What has been learnt.
+
+    Parameters
+    ----------
+    classes : ndarray
+        The class labels, sorted.
+    class_weight : Sum of shape (n_classes,)
+        The weight of the rows of each class.
+    tables : mapping from Summary to Moments or Counts
+        The statistics of the columns, those with equal summaries together.
+    """
+
+    classes: AnyArray
+    class_weight: Sum
+    tables: Mapping[Summary, ColumnStatistics]
+
+    @classmethod
+    def empty(cls) -> Statistics:
+        """What is known before the first row."""
+        return cls(np.array([], dtype=object), Sum.zeros(0), {})
+
+    def __eq__(self, other: object) -> bool:
+        """Bitwise equality, whatever the order of the columns."""
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        return (
+            self.classes.tolist() == other.classes.tolist()
+            and self.class_weight == other.class_weight
+            and self.tables.keys() == other.tables.keys()
+            and all(_same(table, other.tables[summary]) for summary, table in self.tables.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Statistics) -> Statistics:
+        left, right = self._aligned_with(other)
+        tables = {summary: _added(left.tables[summary], right.tables[summary]) for summary in left.tables}
+        return Statistics(left.classes, left.class_weight + right.class_weight, tables)
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        unknown = [label for label in other.classes.tolist() if label not in self.classes.tolist()]
+        if unknown:
+            raise ForgetError(f"The class {unknown[0]!r} was never learnt, so no row of it can be forgotten.")
+        left, right = self._aligned_with(other)
+        weight = (left.class_weight - right.class_weight).without_noise(left.class_weight.high)
+        if (weight.high < 0).any():
+            label = left.classes.tolist()[int(np.argmin(weight.high))]
+            raise ForgetError(f"More rows of class {label!r} would be forgotten than were learnt.")
+        tables = {summary: _subtracted(left.tables[summary], right.tables[summary]) for summary in left.tables}
+        return Statistics(left.classes, weight, tables).without_empty_classes()
+
+    def scaled(self, factor: float) -> Statistics:
+        """Every row's weight times a factor."""
+        tables = {summary: table.scaled(factor) for summary, table in self.tables.items()}
+        return Statistics(self.classes, self.class_weight * factor, tables)
+
+    def with_classes(self, classes: AnyArray) -> Statistics:
+        """The same among these classes, which must include all that have weight."""
+        if classes is self.classes or np.array_equal(classes, self.classes):
+            return self
+        place = {label: position for position, label in enumerate(classes.tolist())}
+        positions = np.array([place.get(label, -1) for label in self.classes.tolist()], dtype=np.int64)
+        return self._renumbered(positions, classes)
+
+    def without_empty_classes(self) -> Statistics:
+        """The same without the classes that no row has (any more)."""
+        present = self.class_weight.high > 0
+        if present.all():
+            return self
+        positions = np.where(present, np.cumsum(present) - 1, -1)
+        return self._renumbered(positions, self.classes[present])
+
+    def _renumbered(self, positions: IntArray, classes: AnyArray) -> Statistics:
+        kept = positions >= 0
+        weight = self.class_weight[kept].spread((len(classes),), positions[kept])
+        tables = {summary: table.for_classes(positions, len(classes)) for summary, table in self.tables.items()}
+        return Statistics(classes, weight, tables)
+
+    def _aligned_with(self, other: Statistics) -> tuple[Statistics, Statistics]:
+        """Both under the union of their classes, with the same summaries."""
+        classes = merged_classes(self.classes, other.classes)
+        left, right = self.with_classes(classes), other.with_classes(classes)
+        if left.tables.keys() == right.tables.keys():
+            return left, right
+        return left._with_tables_of(right), right._with_tables_of(left)
+
+    def _with_tables_of(self, other: Statistics) -> Statistics:
+        """The same, with empty tables for the summaries that only the other has."""
+        tables = dict(self.tables)
+        for summary, table in other.tables.items():
+            if summary not in tables:
+                tables[summary] = empty_table(summary, (), len(self.classes))
+            _refuse_clash(tables, summary, table)
+        return Statistics(self.classes, self.class_weight, tables)
+
+
+def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, table: ColumnStatistics) -> None:
+    for other_summary, other in tables.items():
+        if other_summary != summary and (shared := set(other.columns) & set(table.columns)):
+            raise SchemaError(
+                f"Column {sorted(shared)[0]!r} was counted in two ways, {other_summary} and {summary}. "
+                "Use the same families in both models."
+            )
+
+
+def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> ColumnStatistics:
+    """The statistics of no rows."""
+    if summary.kind == "counts":
+        return Counts.empty(columns, n_classes)
+    return Moments.empty(columns, n_classes, summary.observed, summary.squares)
+
+
+def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
+    """The sorted union of two arrays of class labels."""
+    if first is second or np.array_equal(first, second):
+        return first
+    if len(first) == 0 or len(second) == 0:
+        return second if len(first) == 0 else first
+    if _is_text(first) != _is_text(second):
+        raise SchemaError(
+            f"Classes must be of one type, but {first.tolist()[0]!r} and {second.tolist()[0]!r} meet. "
+            "Convert them to strings."
+        )
+    union = np.array(sorted({**dict.fromkeys(first.tolist()), **dict.fromkeys(second.tolist())}))
+    return union.astype(object) if first.dtype.kind == "O" else union.astype(np.result_type(first, second))
+
+
+def _is_text(classes: AnyArray) -> bool:
+    return isinstance(classes.tolist()[0], str)
+
+
+def _added(left: ColumnStatistics, right: ColumnStatistics) -> ColumnStatistics:
+    left, right = left.aligned_with(right)  # type: ignore[arg-type]
+    return left + right  # type: ignore[operator]
+
+
+def _subtracted(left: ColumnStatistics, right: ColumnStatistics) -> ColumnStatistics:
+    left, right = left.aligned_with(right)  # type: ignore[arg-type]
+    return (left - right).tidy()  # type: ignore[operator]
+
+
+def _same(first: ColumnStatistics, second: ColumnStatistics) -> bool:
+    return sorted(first.columns) == sorted(second.columns) and first == second.for_columns(first.columns)

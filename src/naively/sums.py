@@ -1,0 +1,245 @@
+"""Sums in double-double: the arithmetic that lets statistics be added and subtracted without drift.
+
+A `Sum` is an unevaluated pair ``high + low`` of float64 arrays, some 106 bits. Adding and subtracting lose at most a few
+units of 2**-104, so merging and forgetting are exact for counts and for all practical purposes for moments, and the
+variance of data far from zero does not cancel. Algorithms: Dekker 1971, Knuth's two-sum, Joldes, Muller and Popescu
+2017 (addition), Rump, Ogita and Oishi 2008 (`exact_slices`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively.typing import AnyArray, FloatArray, IntArray
+
+_SPLITTER = 134217729.0  # 2**27 + 1
+_MOST_SLICES = 6
+RELATIVE_NOISE = 2.0**-90
+"""A difference this small, relative to what it was taken from, is rounding and counts as zero."""
+
+
+def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """The rounded sum and its rounding error."""
+    total = a + b
+    b_rounded = total - a
+    return total, (a - (total - b_rounded)) + (b - b_rounded)
+
+
+def fast_two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """`two_sum` for ``abs(a) >= abs(b)``."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def two_product(a: Any, b: Any) -> tuple[Any, Any]:
+    """The rounded product and its rounding error."""
+    product = a * b
+    a_high = _SPLITTER * a
+    a_high = a_high - (a_high - a)
+    a_low = a - a_high
+    b_high = _SPLITTER * b
+    b_high = b_high - (b_high - b)
+    b_low = b - b_high
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """An array of double-double numbers.
+
+    Parameters
+    ----------
+    high : ndarray of float64
+        The sums rounded to float64.
+    low : ndarray of float64, optional
+        What the rounding left out. None stands for zeros and takes no memory: the usual case for counts.
+
+    Examples
+    --------
+    >>> tiny, huge = Sum.of([1e-12]), Sum.of([1e12])
+    >>> (tiny + huge - huge).high
+    array([1.e-12])
+    """
+
+    high: FloatArray
+    low: FloatArray | None = None
+
+    @classmethod
+    def of(cls, values: Any) -> Sum:
+        """Plain numbers as a Sum."""
+        return cls(np.asarray(values, dtype=np.float64))
+
+    @classmethod
+    def zeros(cls, shape: int | tuple[int, ...]) -> Sum:
+        """The empty sum."""
+        return cls(np.zeros(shape))
+
+    @classmethod
+    def of_parts(cls, high: FloatArray, error: FloatArray) -> Sum:
+        """A sum and the errors gathered beside it, made non-overlapping."""
+        if not error.any():
+            return cls(high)
+        high, low = fast_two_sum(*two_sum(high, error))
+        return cls(high, low if low.any() else None)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.high.shape
+
+    def reshaped(self, shape: tuple[int, ...]) -> Sum:
+        """The same numbers in another shape."""
+        return Sum(self.high.reshape(shape), None if self.low is None else self.low.reshape(shape))
+
+    def __getitem__(self, index: Any) -> Sum:
+        return Sum(self.high[index], None if self.low is None else self.low[index])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sum):
+            return NotImplemented
+        return (
+            self.shape == other.shape
+            and bool(np.array_equal(self.high, other.high))
+            and bool(np.array_equal(self.low_or_zero, other.low_or_zero))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def low_or_zero(self) -> AnyArray | float:
+        """The low part, a plain 0.0 standing for an array of zeros."""
+        return 0.0 if self.low is None else self.low
+
+    def __add__(self, other: Sum) -> Sum:
+        high, error = two_sum(self.high, other.high)
+        if self.low is None and other.low is None:
+            return Sum(high, error) if error.any() else Sum(high)
+        low, low_error = two_sum(self.low_or_zero, other.low_or_zero)
+        high, low = fast_two_sum(high, error + low)
+        high, low = fast_two_sum(high, low + low_error)
+        return Sum(high, low if low.any() else None)
+
+    def __neg__(self) -> Sum:
+        return Sum(-self.high, None if self.low is None else -self.low)
+
+    def __sub__(self, other: Sum) -> Sum:
+        return self + -other
+
+    def __mul__(self, other: Sum | float) -> Sum:
+        other = other if isinstance(other, Sum) else Sum.of(other)
+        high, error = two_product(self.high, other.high)
+        error = error + (self.high * other.low_or_zero + self.low_or_zero * other.high)
+        high, low = fast_two_sum(high, error)
+        return Sum(high, low if low.any() else None)
+
+    def __truediv__(self, other: Sum) -> Sum:
+        first = self.high / other.high
+        rest = self - other * Sum(first)
+        second = rest.high / other.high
+        rest = rest - other * Sum(second)
+        return Sum.of_parts(*two_sum(first, second)) + Sum(rest.high / other.high)
+
+    def total(self, axis: int) -> Sum:
+        """The sum along one axis, by halving."""
+        halves = Sum(np.moveaxis(self.high, axis, 0), None if self.low is None else np.moveaxis(self.low, axis, 0))
+        if len(halves.high) == 0:
+            return Sum.zeros(halves.shape[1:])
+        while (n := len(halves.high)) > 1:
+            merged = halves[: n // 2] + halves[n // 2 : 2 * (n // 2)]
+            if n % 2:
+                merged = Sum.concatenated([merged, halves[n - 1 :]], axis=0)
+            halves = merged
+        return halves[0]
+
+    @classmethod
+    def concatenated(cls, sums: list[Sum], axis: int) -> Sum:
+        """Several sums, one after the other along an axis."""
+        high = np.concatenate([part.high for part in sums], axis=axis)
+        if all(part.low is None for part in sums):
+            return cls(high)
+        lows = [np.zeros(part.shape) if part.low is None else part.low for part in sums]
+        return cls(high, np.concatenate(lows, axis=axis))
+
+    def spread(self, shape: tuple[int, ...], index: Any) -> Sum:
+        """A larger array of zeros that holds this sum at `index`."""
+        high = np.zeros(shape)
+        high[index] = self.high
+        if self.low is None:
+            return Sum(high)
+        low = np.zeros(shape)
+        low[index] = self.low
+        return Sum(high, low)
+
+    def without_noise(self, scale: FloatArray) -> Sum:
+        """The same sum with what is mere rounding beside `scale` set to zero."""
+        noise = (np.abs(self.high) <= RELATIVE_NOISE * scale) & (self.high != 0)
+        if not noise.any():
+            return self
+        high = np.where(noise, 0.0, self.high)
+        return Sum(high, None if self.low is None else np.where(noise, 0.0, self.low))
+
+    def is_finite(self) -> bool:
+        """Whether no overflow or infinity has entered the sum."""
+        return bool(np.isfinite(self.high).all() and (self.low is None or np.isfinite(self.low).all()))
+
+
+def exact_slices(values: FloatArray, n_terms: int) -> Iterator[FloatArray]:
+    """Cut numbers into slices of which any `n_terms` down a column can be added in float64 without rounding.
+
+    The slices of a value add up to the value (to 2**-200 of the largest in its column). This makes exact sums out of
+    plain ones: the NumPy reference of every compiled sum stands on it.
+    """
+    rest = values
+    headroom = 2.0 ** (int(n_terms).bit_length() + 1)
+    for _ in range(_MOST_SLICES):
+        largest = np.abs(rest).max(axis=0) if len(rest) else np.zeros(rest.shape[1:])
+        if not largest.any():
+            return
+        grid = np.exp2(np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))) * headroom
+        slice_ = (rest + grid) - grid
+        rest = rest - slice_
+        yield slice_
+    if rest.any():
+        yield rest
+
+
+class Grouping:
+    """Rows gathered by class, so that each sum is one `reduceat`; rows with a negative code are left out."""
+
+    def __init__(self, codes: IntArray, n_classes: int):
+        self.n_classes = n_classes
+        self.order = np.argsort(codes, kind="stable")
+        ordered = codes[self.order]
+        skipped = int(np.searchsorted(ordered, 0))
+        if skipped:
+            self.order, ordered = self.order[skipped:], ordered[skipped:]
+        self.starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        self.present = ordered[self.starts]
+
+    def sum(self, *parts: FloatArray) -> Sum:
+        """The exact per-class sum, down the rows, of the given addends."""
+        shape = (self.n_classes, *parts[0].shape[1:])
+        if len(self.order) == 0:
+            return Sum.zeros(shape)
+        result: Sum | None = None
+        for part in parts:
+            for slice_ in exact_slices(part[self.order], len(self.order)):
+                term = Sum(np.add.reduceat(slice_, self.starts, axis=0))
+                result = term if result is None else result + term
+        if result is None:
+            return Sum.zeros(shape)
+        return result if len(self.present) == self.n_classes else result.spread(shape, self.present)
+
+
+def sum_by_code(codes: IntArray, weights: FloatArray, n_codes: int) -> Sum:
+    """The exact sum of the weights of each code; negative codes are left out."""
+    if (codes < 0).any():
+        codes, weights = codes[codes >= 0], weights[codes >= 0]
+    result = Sum.zeros(n_codes)
+    for slice_ in exact_slices(weights, len(weights)):
+        result = result + Sum.of(np.bincount(codes, weights=slice_, minlength=n_codes))
+    return result
