@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from naively.decision import Decider, class_prior
+from naively.decision import Decider, class_prior, log_prior
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, SchemaError
@@ -287,8 +287,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best = np.empty(table.n_rows, dtype=np.int64)
 
         def finish(scores: FloatArray, rows: slice) -> None:
-            decider.add_prior(scores, rows)
-            best[rows] = scores.argmax(axis=1)
+            best[rows] = decider.choose(scores, rows)
 
         scorer.run(table, positions, finish, thread_count(self.n_threads))
         decider.warn()
@@ -358,7 +357,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._require_fitted()
         result: dict[str, dict[str, Any]] = {}
-        for factor in self._scorer().factors:
+        for factor in self._estimated()[0].factors:
             described = factor.estimate.describe()
             for place, member in enumerate(factor.members.tolist()):
                 column = {name: _of_column(values, place) for name, values in described.items()}
@@ -397,10 +396,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if table.n_rows == 0 or table.n_columns == 0:
             require_rows(table)
         positions = self.schema_.locate(table)
-        probability = self._prior(self.prior if prior is None else prior)
-        if probability.ndim == 2 and len(probability) != table.n_rows:
-            raise ParameterError(f"prior has {len(probability)} rows but X has {table.n_rows}.")
-        return table, positions, self._scorer(), Decider(probability)
+        scorer, logs = self._estimated()
+        if prior is not None:
+            logs = log_prior(self._prior(prior))
+            if logs.ndim == 2 and len(logs) != table.n_rows:
+                raise ParameterError(f"prior has {len(logs)} rows but X has {table.n_rows}.")
+        return table, positions, scorer, Decider(logs)
 
     def _prior(self, prior: Any) -> FloatArray:
         rule = as_recipe(self.recipe).prior_smoothing
@@ -408,12 +409,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rule = as_smoothing(self.prior_smoothing, "prior_smoothing")
         return class_prior(prior, rule, self.classes_, self.statistics_.class_weight.high)
 
-    def _scorer(self) -> Scorer:
-        """The estimates, computed when first needed and again when the statistics or a parameter changed."""
-        basis = (self.statistics_, self.recipe, self.families, self.smoothing)
+    def _estimated(self) -> tuple[Scorer, FloatArray]:
+        """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
+        basis = (self.statistics_, self.recipe, self.families, self.smoothing, self.prior, self.prior_smoothing)
         if not self._estimates or any(old is not new for old, new in zip(self._estimates[0], basis, strict=True)):
             scorer = Scorer(self._factors(), len(self.schema_.columns), len(self.classes_))
-            self._estimates[:] = [basis, scorer]
+            self._estimates[:] = [basis, (scorer, log_prior(self.class_prior_))]
         return self._estimates[1]  # type: ignore[no-any-return]
 
     def _factors(self) -> list[Factor]:

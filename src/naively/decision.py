@@ -11,7 +11,9 @@ import numpy as np
 from naively.errors import NaivelyWarning, ParameterError
 from naively.families.linear import logs_and_zeros
 from naively.smoothing import Smoothing, per_value, smoothed_frequencies
-from naively.typing import AnyArray, FloatArray
+from naively.typing import AnyArray, FloatArray, IntArray
+
+FEW_CLASSES = 32
 
 
 def class_prior(prior: Any, smoothing: Smoothing, classes: AnyArray, class_weight: FloatArray) -> FloatArray:
@@ -59,41 +61,64 @@ def log_prior(probability: FloatArray) -> FloatArray:
     return logs if zeros is None else np.where(zeros, -np.inf, logs)
 
 
+def _by_class(scores: FloatArray) -> FloatArray:
+    """The scores as (classes, rows): few classes are laid out anew, as NumPy is slow along short rows."""
+    return np.ascontiguousarray(scores.T) if scores.shape[1] <= FEW_CLASSES else scores.T
+
+
 class Decider:
     """Adds the prior to scores, and normalises; remembers rows in which every class turned out impossible.
 
     Parameters
     ----------
-    prior : ndarray of shape (n_classes,) or (n_rows, n_classes)
+    logs : ndarray of shape (n_classes,) or (n_rows, n_classes)
+        The log-prior.
     """
 
-    def __init__(self, prior: FloatArray):
-        self.prior = prior
-        self._log_prior = log_prior(prior)
+    def __init__(self, logs: FloatArray):
+        self._log_prior = logs
         self.n_impossible = 0
 
-    def add_prior(self, scores: FloatArray, rows: slice) -> None:
-        """Turn scores into joint log-probabilities, in place; where all are impossible, into the log-prior."""
+    def add_prior(self, scores: FloatArray, rows: slice) -> FloatArray:
+        """Turn scores into joint log-probabilities, in place; where all are impossible, into the log-prior.
+
+        Returns the best of each row.
+        """
         prior = self._log_prior if self._log_prior.ndim == 1 else self._log_prior[rows]
         scores += prior
-        best = scores.max(axis=1)
+        best = _by_class(scores).max(axis=0)
         if not np.isfinite(best).all():
             impossible = ~np.isfinite(best)
             self.n_impossible += int(impossible.sum())
             scores[impossible] = np.broadcast_to(prior, scores.shape)[impossible]
+            best = scores.max(axis=1)
+        return np.asarray(best)
+
+    def choose(self, scores: FloatArray, rows: slice) -> IntArray:
+        """The position of the most probable class of each row, the first of several."""
+        best = self.add_prior(scores, rows)
+        if scores.shape[1] > FEW_CLASSES:
+            return np.asarray(scores.argmax(axis=1))
+        chosen = np.zeros(len(scores), dtype=np.int64)
+        for code in range(scores.shape[1] - 1, 0, -1):
+            chosen[scores[:, code] == best] = code
+        chosen[scores[:, 0] == best] = 0
+        return chosen
 
     def normalise(self, scores: FloatArray, rows: slice) -> None:
         """Turn scores into log-probabilities, in place."""
-        self.add_prior(scores, rows)
-        scores -= scores.max(axis=1, keepdims=True)
+        scores -= self.add_prior(scores, rows)[:, None]
         scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
     def probabilities(self, scores: FloatArray, rows: slice) -> None:
         """Turn scores into probabilities, in place."""
-        self.add_prior(scores, rows)
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=1, keepdims=True)
+        best = self.add_prior(scores, rows)
+        by_class = _by_class(scores)
+        by_class -= best
+        np.exp(by_class, out=by_class)
+        by_class /= by_class.sum(axis=0)
+        if by_class.base is not scores:
+            scores[:] = by_class.T
 
     def warn(self) -> None:
         """Say how many rows no class could have produced."""

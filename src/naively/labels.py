@@ -113,7 +113,7 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
         if str(native.dtype) == "category":
             return _encoded_by((native.cat.codes.to_numpy(), native.cat.categories), where)
         return _encoded_by(native.factorize(), where)
-    if series.implementation.is_polars() and series.dtype in _polars_text(native):
+    if series.implementation.is_polars() and series.dtype in _polars_text():
         polars = sys.modules["polars"]
         labels = native.unique().drop_nulls().cast(polars.String).sort()
         physical = native.cast(polars.String).cast(polars.Enum(labels)).to_physical()
@@ -127,7 +127,7 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
     return encode_objects(series.to_list(), where)
 
 
-def _polars_text(native: Any) -> tuple[Any, ...]:
+def _polars_text() -> tuple[Any, ...]:
     import narwhals as nw
 
     return (nw.String, nw.Categorical, nw.Enum)

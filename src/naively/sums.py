@@ -1,6 +1,6 @@
 """Sums in double-double: the arithmetic that lets statistics be added and subtracted without drift.
 
-A `Sum` is an unevaluated pair ``high + low`` of float64 arrays, some 106 bits. Adding and subtracting lose at most a few
+A `Sum` is an unevaluated pair ``high + low`` of float64 arrays, some 106 bits. Adding and subtracting lose at most some
 units of 2**-104, so merging and forgetting are exact for counts and for all practical purposes for moments, and the
 variance of data far from zero does not cancel. Algorithms: Dekker 1971, Knuth's two-sum, Joldes, Muller and Popescu
 2017 (addition), Rump, Ogita and Oishi 2008 (`exact_slices`).
@@ -220,16 +220,13 @@ class Grouping:
         self.starts = np.flatnonzero(np.diff(ordered, prepend=-1))
         self.present = ordered[self.starts]
 
-    def sum(self, *parts: FloatArray) -> Sum:
-        """The exact per-class sum, down the rows, of the given addends."""
-        shape = (self.n_classes, *parts[0].shape[1:])
-        if len(self.order) == 0:
-            return Sum.zeros(shape)
+    def sum(self, values: FloatArray) -> Sum:
+        """The exact per-class sum down the rows."""
+        shape = (self.n_classes, *values.shape[1:])
         result: Sum | None = None
-        for part in parts:
-            for slice_ in exact_slices(part[self.order], len(self.order)):
-                term = Sum(np.add.reduceat(slice_, self.starts, axis=0))
-                result = term if result is None else result + term
+        for slice_ in exact_slices(values[self.order], len(self.order)):
+            term = Sum(np.add.reduceat(slice_, self.starts, axis=0))
+            result = term if result is None else result + term
         if result is None:
             return Sum.zeros(shape)
         return result if len(self.present) == self.n_classes else result.spread(shape, self.present)

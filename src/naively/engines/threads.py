@@ -19,7 +19,7 @@ def thread_count(n_threads: int | None) -> int:
     """How many threads to use: the parameter, else the variable NAIVELY_NUM_THREADS, else the machine's cores."""
     chosen: Any = n_threads
     if chosen is None:
-        chosen = os.environ.get("NAIVELY_NUM_THREADS") or os.cpu_count() or 1
+        chosen = os.environ.get("NAIVELY_NUM_THREADS") or _cores()
     try:
         count = int(chosen)
     except (TypeError, ValueError):
@@ -29,6 +29,11 @@ def thread_count(n_threads: int | None) -> int:
             f"n_threads (or NAIVELY_NUM_THREADS) must be a whole number of at least 1, got {chosen!r}."
         )
     return count
+
+
+@cache
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 @cache

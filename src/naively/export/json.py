@@ -252,7 +252,7 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     schema = Schema(columns, bool(content["named"]))
     declared_classes = make(declared) if declared else np.array([], dtype=object)
     model._replace(schema, Statistics(classes, weight, tables), declared_classes)
-    model._scorer()
+    model._estimated()
     return model
 
 

@@ -13,7 +13,7 @@ from naively.errors import ParameterError
 from naively.families.base import READS_LABELS, Family, Summary
 from naively.families.counts import Counts, merged_labels
 from naively.families.linear import logs_and_zeros
-from naively.kernels import reference, repays_compiler
+from naively.kernels import frozen, reference, repays_compiler
 from naively.labels import MISSING, as_label, label_order, positions_in, recoded
 from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.table import NO_INTEGER, Kind, Table
@@ -121,7 +121,7 @@ class CategoricalEstimate:
         if repays_compiler(block.size * scores.shape[1]):
             from naively.kernels.category_counts import add_looked_up
 
-            add_looked_up(block, book.low, book.size, book.offset, self._log_table, scores)
+            add_looked_up(frozen(block), book.low, book.size, book.offset, self._log_table, scores)
         else:
             reference.add_looked_up(block, book.low, book.size, book.offset, self._log_table, scores)
 
@@ -171,7 +171,9 @@ class Codebook:
         kinds = [table.kind(int(position)) if position >= 0 else "empty" for position in positions]
         as_integers = self.direct & np.array([kind in ("number", "truth") for kind in kinds], dtype=bool)
         if as_integers.all():
-            return lambda rows: table.integers(positions, rows)
+            whole = len(positions) == table.n_columns and bool((positions == np.arange(len(positions))).all())
+            chosen = None if whole else positions
+            return lambda rows: table.integers(chosen, rows)
         coded = {
             place: self._codes(table, place, int(positions[place]), kinds[place])
             for place in np.flatnonzero(~as_integers).tolist()

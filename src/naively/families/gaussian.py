@@ -12,7 +12,7 @@ import numpy as np
 from naively.errors import ParameterError
 from naively.families.base import Family, Summary
 from naively.families.moments import Moments
-from naively.kernels import reference, repays_compiler
+from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing, require_number
 from naively.sums import Sum
 from naively.typing import FloatArray
@@ -153,12 +153,13 @@ class GaussianEstimate:
     @cached_property
     def _scale(self) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return np.where(self._speaks, np.sqrt(0.5) / np.sqrt(self.variance.T), 0.0)
+            return np.ascontiguousarray(np.where(self._speaks, np.sqrt(0.5) / np.sqrt(self.variance.T), 0.0))
 
     @cached_property
     def _peak(self) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return np.where(self._speaks, -0.5 * (np.log(self.variance.T) + math.log(2 * math.pi)), 0.0)
+            peak = -0.5 * (np.log(self.variance.T) + math.log(2 * math.pi))
+            return np.ascontiguousarray(np.where(self._speaks, peak, 0.0))
 
     def evidence(self, block: FloatArray) -> FloatArray:
         """The log-density of every cell."""
@@ -169,7 +170,7 @@ class GaussianEstimate:
         if repays_compiler(block.size * scores.shape[1]):
             from naively.kernels.gaussian_scores import add_gaussian
 
-            add_gaussian(block, self._mean, self._scale, self._peak, LARGEST_DEVIATION, scores)
+            add_gaussian(frozen(block), self._mean, self._scale, self._peak, LARGEST_DEVIATION, scores)
         else:
             scores += self.evidence(block).sum(axis=1)
 

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
+
 from naively.errors import ParameterError
+from naively.typing import AnyArray
 
 CELLS_THAT_REPAY = 3_000_000
 """Cells after which the reference has lost more time than importing Numba and its cached kernels takes (some 0.5 s)."""
+
+CELLS_PER_CALL = 5_000
+"""What a call of a reference costs before its first cell, in cells: a stream of small batches repays, too."""
 
 _cells_so_far = 0
 
@@ -21,8 +27,15 @@ def repays_compiler(n_cells: int) -> bool:
     global _cells_so_far
     forced = os.environ.get("NAIVELY_KERNELS", "auto")
     if forced == "auto":
-        _cells_so_far += n_cells
+        _cells_so_far += n_cells + CELLS_PER_CALL
         return _cells_so_far >= CELLS_THAT_REPAY
     if forced in ("compiled", "reference"):
         return forced == "compiled"
     raise ParameterError(f"NAIVELY_KERNELS must be 'auto', 'compiled' or 'reference', got {forced!r}.")
+
+
+def frozen(array: AnyArray) -> AnyArray:
+    """A read-only view: a kernel is compiled once, whether or not the user's array can be written to."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

@@ -13,6 +13,11 @@ from naively.kernels.double_double import accumulate
 from naively.typing import FloatArray, IntArray
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _cell(shifted: int, size: int, offset: int) -> int:
+    return offset + (shifted if 0 <= shifted < size else size)
+
+
 @njit(cache=True, nogil=True)
 def count_values(
     block: IntArray, codes: IntArray, low: IntArray, size: IntArray, offset: IntArray, counts: IntArray
@@ -24,10 +29,8 @@ def count_values(
         if code < 0:
             continue
         for column in range(n_columns):
-            cell = block[row, column] - low[column]
-            if cell < 0 or cell > size[column]:
-                cell = size[column]
-            counts[code, offset[column] + cell] += 1
+            cell = _cell(block[row, column] - low[column], size[column], offset[column])
+            counts[code, cell] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -48,10 +51,8 @@ def add_value_weights(
         if code < 0:
             continue
         for column in range(n_columns):
-            cell = block[row, column] - low[column]
-            if cell < 0 or cell > size[column]:
-                cell = size[column]
-            accumulate(total, total_low, code, offset[column] + cell, weights[row], 0.0)
+            cell = _cell(block[row, column] - low[column], size[column], offset[column])
+            accumulate(total, total_low, code, cell, weights[row], 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -62,10 +63,16 @@ def add_looked_up(
     n_rows, n_columns = block.shape
     n_classes = scores.shape[1]
     for row in range(n_rows):
-        for column in range(n_columns):
-            cell = block[row, column] - low[column]
-            if cell < 0 or cell > size[column]:
-                cell = size[column]
-            cell += offset[column]
-            for code in range(n_classes):
-                scores[row, code] += table[cell, code]
+        if n_classes == 2:  # the usual case, kept in registers
+            first, second = 0.0, 0.0
+            for column in range(n_columns):
+                cell = _cell(block[row, column] - low[column], size[column], offset[column])
+                first += table[cell, 0]
+                second += table[cell, 1]
+            scores[row, 0] += first
+            scores[row, 1] += second
+        else:
+            for column in range(n_columns):
+                cell = _cell(block[row, column] - low[column], size[column], offset[column])
+                for code in range(n_classes):
+                    scores[row, code] += table[cell, code]

@@ -19,16 +19,27 @@ def power_sums(
         block = np.where(missing, 0.0, block)
         absent = grouping.sum(missing.astype(np.float64) if weights is None else missing * weights[:, None])
     if weights is None:
-        return grouping.sum(block), grouping.sum(*two_product(block, block)), absent
-    high, low = two_product(block, weights[:, None])
-    squares = (*two_product(high, block), *two_product(low, block))
-    return grouping.sum(high, low), grouping.sum(*squares), absent
+        values, squares = [block], [*two_product(block, block)]
+    else:
+        high, low = two_product(block, weights[:, None])
+        values, squares = [high, low], [*two_product(high, block), *two_product(low, block)]
+    sums = grouping.sum(np.hstack(values + squares))  # side by side: small batches pay by the call, not by the cell
+    n = block.shape[1]
+    parts = [sums[:, start : start + n] for start in range(0, sums.shape[1], n)]
+    return _added(parts[: len(values)]), _added(parts[len(values) :]), absent
+
+
+def _added(parts: list[Sum]) -> Sum:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
 
 
 def value_cells(block: IntArray, low: IntArray, size: IntArray, offset: IntArray) -> IntArray:
     """The cell of the flat table that each value falls in."""
     cells = block - low
-    outside = (cells < 0) | (cells > size)
+    outside = (cells < 0) | (cells >= size)
     return np.asarray(np.where(outside, size, cells) + offset, dtype=np.int64)
 
 
@@ -72,7 +83,7 @@ def gaussian_evidence(
     block: FloatArray, mean: FloatArray, scale: FloatArray, peak: FloatArray, most: float
 ) -> FloatArray:
     """``peak - ((x - mean) * scale)**2`` of every known cell, 0 of a missing one: (rows, columns, classes)."""
-    deviation = np.clip((block[:, :, None] - mean) * scale, -most, most)
+    deviation = np.minimum(np.abs((block[:, :, None] - mean) * scale), most)
     evidence = peak - deviation * deviation
     missing = np.isnan(block)
     if missing.any():

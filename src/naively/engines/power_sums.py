@@ -1,0 +1,136 @@
+"""Power sums of numeric columns: dense blocks through the kernels, sparse matrices by their stored cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naively.engines.rows import CHUNK_ROWS, REFERENCE_CHUNK_ROWS, Rows
+from naively.engines.sparse import sparse_power_sums
+from naively.engines.threads import in_order
+from naively.errors import InputError
+from naively.families import Summary
+from naively.families.moments import Moments
+from naively.kernels import frozen, reference, repays_compiler
+from naively.sums import Sum
+from naively.table import SparseTable
+from naively.typing import FloatArray, IntArray
+
+Sums = tuple[Sum, Sum, Sum | None]
+"""The sums, the sums of squares, and the weight of missing cells (None: none is missing)."""
+
+
+def sum_powers(rows: Rows, names: tuple[str, ...], positions: IntArray | None, summary: Summary) -> Moments:
+    """The power sums of some columns (positions None: of all)."""
+    sparse = isinstance(rows.table, SparseTable) and not (summary.above is not None and summary.above < 0)
+    sums = _sparse_sums(rows, positions, summary) if sparse else _dense_sums(rows, len(names), positions, summary)
+    total, square, absent = sums
+    if not total.is_finite() or (summary.squares and not square.is_finite()):
+        _refuse_infinite(rows, positions, total, square)
+    observed = _observed(rows.class_weight, total.shape, absent) if summary.observed else None
+    return Moments(names, total, observed, square if summary.squares else None)
+
+
+def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> Sum:
+    """The weight of the known cells: that of the class, less that of the missing ones."""
+    column = class_weight.reshaped((-1, 1))
+    low = None if column.low is None else np.broadcast_to(column.low, shape).copy()
+    observed = Sum(np.broadcast_to(column.high, shape).copy(), low)
+    return observed if absent is None else (observed - absent).without_noise(observed.high)
+
+
+def _dense_sums(rows: Rows, n_columns: int, positions: IntArray | None, summary: Summary) -> Sums:
+    compiled = repays_compiler(rows.table.n_rows * n_columns)
+    chunk_rows = max(CHUNK_ROWS, 4 * rows.n_classes) if compiled else REFERENCE_CHUNK_ROWS
+    of_chunk = _compiled_sums if compiled else _reference_sums
+    shape = (rows.n_classes, n_columns)
+    total, square, absent = Sum.zeros(shape), Sum.zeros(shape), None
+    parts = in_order(lambda chunk: of_chunk(rows, chunk, positions, summary), rows.chunks(chunk_rows), rows.n_threads)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for part_total, part_square, part_absent in parts:
+            total = total + part_total
+            square = square + part_square if summary.squares else square
+            if part_absent is not None:
+                absent = part_absent if absent is None else absent + part_absent
+    return total, square, absent
+
+
+def _reference_sums(rows: Rows, chunk: slice, positions: IntArray | None, summary: Summary) -> Sums:
+    block = _numbers(rows, chunk, positions, summary)
+    weights = None if rows.weights is None else rows.weights[chunk]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return reference.power_sums(block, rows.codes[chunk], weights, rows.n_classes)
+
+
+def _compiled_sums(rows: Rows, chunk: slice, positions: IntArray | None, summary: Summary) -> Sums:
+    from naively.kernels.power_sums import add_power_sums, add_weighted_power_sums, fold_all
+
+    n_columns = rows.table.n_columns if positions is None else len(positions)
+    shape = (rows.n_classes, n_columns)
+    recent = [np.zeros(shape) for _ in range(4)]
+    n_recent, sums = np.zeros(rows.n_classes, dtype=np.int64), np.zeros((4, *shape))
+    absent, absent_low = np.zeros(shape), np.zeros(shape)
+    for piece in rows.blocks(chunk, n_columns):
+        block = frozen(_numbers(rows, piece, positions, summary))
+        codes = frozen(rows.codes[piece])
+        if rows.weights is None:
+            add_power_sums(block, codes, *recent, n_recent, sums, absent)
+        else:
+            weights = frozen(rows.weights[piece])
+            add_weighted_power_sums(block, codes, weights, *recent, n_recent, sums, absent, absent_low)
+    fold_all(*recent, n_recent, sums)
+    return (
+        Sum(sums[0], sums[1] if sums[1].any() else None),
+        Sum(sums[2], sums[3] if sums[3].any() else None),
+        Sum.of_parts(absent, absent_low) if absent.any() else None,
+    )
+
+
+def _sparse_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Sums:
+    assert isinstance(rows.table, SparseTable)
+    matrix = rows.table.rows(positions, slice(None))
+    if summary.nonnegative and (matrix.data < 0).any():
+        row = int(np.searchsorted(matrix.indptr, np.flatnonzero(matrix.data < 0)[0], side="right")) - 1
+        _numbers(rows, slice(row, row + 1), positions, summary)  # which says what is wrong
+    if summary.above is not None:
+        matrix.data = np.where(np.isnan(matrix.data), np.nan, matrix.data > summary.above)
+    return sparse_power_sums(matrix, rows.codes, rows.weights, rows.n_classes, summary.squares, rows.n_threads)
+
+
+def _numbers(rows: Rows, piece: slice, positions: IntArray | None, summary: Summary) -> FloatArray:
+    """A block of the numbers that are to be summed, checked."""
+    block = rows.table.numbers(positions, piece)
+    if summary.nonnegative and (block < 0).any():
+        row, column = np.argwhere(block < 0)[0]
+        raise InputError(
+            f"Negative values in data: column {_name(rows, positions, column)!r} must hold counts of zero or more for "
+            f"its family, but row {piece.start + int(row)} has {float(block[row, column])!r}. Use families='gaussian' "
+            "for numbers that can be negative."
+        )
+    if summary.above is not None:
+        block = np.where(np.isnan(block), np.nan, block > summary.above)
+    return block
+
+
+def _name(rows: Rows, positions: IntArray | None, place: Any) -> str:
+    return rows.table.names[int(place) if positions is None else int(positions[place])]
+
+
+def _refuse_infinite(rows: Rows, positions: IntArray | None, total: Sum, square: Sum) -> None:
+    """Say which cell made the sums overflow."""
+    finite = np.isfinite(total.high + total.low_or_zero) & np.isfinite(square.high + square.low_or_zero)
+    place = int(np.flatnonzero(~finite.all(axis=0))[0])
+    name = _name(rows, positions, place)
+    column = np.array([place]) if positions is None else positions[[place]]
+    values = rows.table.numbers(column, slice(0, rows.table.n_rows))[:, 0]
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        raise InputError(
+            f"Input X contains infinity: column {name!r}, row {int(infinite[0])}. Replace infinite values by NaN "
+            "(missing), or clip them."
+        )
+    raise InputError(
+        f"The values of column {name!r} are too large to be squared and summed in float64 (up to "
+        f"{np.nanmax(np.abs(values)):g}). Rescale the column to within 1e150."
+    )
