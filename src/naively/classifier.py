@@ -17,7 +17,7 @@ from naively.errors import InputError, ParameterError, SchemaError
 from naively.evidence import Factor, Scorer, make_factors
 from naively.families import Family
 from naively.recipes import Recipe, as_recipe
-from naively.schema import Schema, assign_families, position_of, require_readable, require_rows
+from naively.schema import Schema, assign_families, position_of, require_rows, summaries_of
 from naively.smoothing import Smoothing, as_smoothing
 from naively.statistics import Statistics, merged_classes
 from naively.table import Table, read_table
@@ -225,32 +225,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema, positions = self._first_schema(table, recipe), None
         else:
             positions = schema.locate(table)
-            schema = self._completed(schema, table, positions, recipe)
+            schema = schema.completed(table, positions, lambda names, kinds: self._assigned(names, kinds, recipe))
         return schema, local.count(table, schema, positions, classes, codes, weights, n_threads)
 
     def _first_schema(self, table: Table, recipe: Recipe) -> Schema:
-        kinds = [table.kind(position) for position in range(table.n_columns)]
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
-        return Schema.of_table(table, self._assigned(table.names, kinds, recipe))
-
-    def _completed(self, schema: Schema, table: Table, positions: IntArray | None, recipe: Recipe) -> Schema:
-        """The schema, with what this table tells of columns that were empty so far."""
-        if all(column.kind != "empty" for column in schema.columns):
-            return schema
-        kinds = [
-            table.kind(place if positions is None else int(positions[place]))
-            if column.kind == "empty" and (positions is None or positions[place] >= 0)
-            else column.kind
-            for place, column in enumerate(schema.columns)
-        ]
-        families = self._assigned(schema.names, kinds, recipe)
-        columns = []
-        for column, kind, family in zip(schema.columns, kinds, families, strict=True):
-            if column.kind == "empty" and family is not None:
-                require_readable(column.name, kind, family)
-                column = type(column)(column.name, kind, column.summary or family.summary)
-            columns.append(column)
-        return Schema(tuple(columns), schema.named)
+        return Schema.of_table(table, self._assigned(table.names, table.kinds, recipe))
 
     def _assigned(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
         return assign_families(names, kinds, self.families, recipe.numeric, recipe.categorical)
@@ -262,7 +242,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.declared_classes_ = declared
         self.statistics_ = statistics.with_classes(merged_classes(statistics.classes, declared))
         self.classes_ = self.statistics_.classes
-        self.n_features_in_ = len(schema.columns)
+        self.n_features_in_ = len(schema.names)
         if schema.named:
             self.feature_names_in_ = np.array(schema.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -413,19 +393,20 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         basis = (self.statistics_, self.recipe, self.families, self.smoothing, self.prior, self.prior_smoothing)
         if not self._estimates or any(old is not new for old, new in zip(self._estimates[0], basis, strict=True)):
-            scorer = Scorer(self._factors(), len(self.schema_.columns), len(self.classes_))
+            scorer = Scorer(self._factors(), len(self.schema_.names), len(self.classes_))
             self._estimates[:] = [basis, (scorer, log_prior(self.class_prior_))]
         return self._estimates[1]  # type: ignore[no-any-return]
 
     def _factors(self) -> list[Factor]:
         recipe = as_recipe(self.recipe)
-        kinds = [column.kind for column in self.schema_.columns]
-        families = self._assigned(self.schema_.names, kinds, recipe)
-        for column, family in zip(self.schema_.columns, families, strict=True):
-            if family is not None and column.summary is not None and family.summary != column.summary:
+        schema = self.schema_
+        families = self._assigned(schema.names, schema.kinds, recipe)
+        needed = summaries_of(schema.names, schema.kinds, families)
+        for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
+            if kept is not need and kept is not None and family is not None and need != kept:
                 raise SchemaError(
-                    f"Column {column.name!r} was learnt for another family: {family.name()!r} needs {family.summary}, "
-                    f"but {column.summary} was kept. Fit again with the new families."
+                    f"Column {name!r} was learnt for another family: {family.name()!r} needs {need}, but {kept} was "
+                    "kept. Fit again with the new families."
                 )
         return make_factors(self.schema_, families, self._smoothings(self.schema_.names, recipe), self.statistics_)
 

@@ -83,8 +83,9 @@ class Scorer:
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
         readers = [self._reader(factor, table, positions) for factor in self.factors]
-        block_rows = max(16, BLOCK_CELLS // max(self.n_columns, self.n_classes, 1))
-        blocks_per_task = max(1, TASK_CELLS // (block_rows * max(self.n_columns, self.n_classes, 1)))
+        row_cells = max(self._cells_per_row(table), self.n_classes, 1)
+        block_rows = max(128, BLOCK_CELLS // row_cells)
+        blocks_per_task = max(1, TASK_CELLS // (block_rows * row_cells))
 
         def score(task: slice) -> None:
             for start in range(task.start, task.stop, block_rows):
@@ -98,6 +99,13 @@ class Scorer:
         tasks = [slice(start, min(start + step, table.n_rows)) for start in range(0, table.n_rows, step)]
         for _ in in_order(score, tasks, n_threads):
             pass
+
+    def _cells_per_row(self, table: Table) -> int:
+        """How many cells of a row are read."""
+        sparse = isinstance(table, SparseTable) and all(
+            isinstance(factor.estimate, LinearEstimate) for factor in self.factors
+        )
+        return table.matrix.nnz // table.n_rows if sparse and isinstance(table, SparseTable) else self.n_columns
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
         """The log-likelihood of every cell, (rows, columns, classes); 0 for missing cells and unread columns."""

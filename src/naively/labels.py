@@ -122,7 +122,7 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
         encoded = native.combine_chunks()
         if not hasattr(encoded, "dictionary"):
             encoded = encoded.dictionary_encode()
-        codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
         return _encoded_by((codes, encoded.dictionary.to_pylist()), where)
     return encode_objects(series.to_list(), where)
 
@@ -135,7 +135,7 @@ def _polars_text() -> tuple[Any, ...]:
 
 def _encoded_by(codes_and_values: tuple[Any, Iterable[Any]], where: str) -> tuple[IntArray, list[Label]]:
     """Tidy the codes and distinct values that another library found: missing ones out, equal ones merged."""
-    codes = np.asarray(codes_and_values[0], dtype=np.int64)
+    codes = np.asarray(codes_and_values[0])
     new_codes, labels = encode_objects(codes_and_values[1], where)
     if np.array_equal(new_codes, np.arange(len(new_codes))):
         return codes, labels
@@ -143,7 +143,7 @@ def _encoded_by(codes_and_values: tuple[Any, Iterable[Any]], where: str) -> tupl
 
 
 def recoded(codes: IntArray, new_codes: IntArray) -> IntArray:
-    """Codes under another numbering, -1 staying -1."""
+    """Codes under another numbering, -1 staying -1; the codes may be of any width."""
     return np.asarray(np.append(new_codes, MISSING)[codes], dtype=np.int64)
 
 

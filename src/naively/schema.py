@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,32 +30,24 @@ HELD = {
 
 
 @dataclass(frozen=True)
-class ColumnSchema:
-    """A column's name, what it held, and the statistics kept of it (None while nothing is known of it)."""
-
-    name: str
-    kind: Kind
-    summary: Summary | None
-
-
-@dataclass(frozen=True)
 class Schema:
     """The columns of a model, fixed when first fitted and checked ever after.
 
     Parameters
     ----------
-    columns : tuple of ColumnSchema
+    names : tuple of str
+    kinds : tuple of Kind
+        What each column held when first seen.
+    summaries : tuple of Summary or None
+        The statistics kept of each column; None while nothing is known of it.
     named : bool
         Whether the columns are matched by name (they came from a data frame) or by position.
     """
 
-    columns: tuple[ColumnSchema, ...]
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    summaries: tuple[Summary | None, ...]
     named: bool
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The columns' names."""
-        return tuple(column.name for column in self.columns)
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -64,22 +56,24 @@ class Schema:
     @cached_property
     def by_summary(self) -> dict[Summary, IntArray]:
         """The positions of the columns that are counted together."""
+        if self.summaries and self.summaries[0] is not None and len(set(map(id, self.summaries))) == 1:
+            return {self.summaries[0]: np.arange(len(self.names))}
         groups: dict[Summary, list[int]] = {}
-        for position, column in enumerate(self.columns):
-            if column.summary is not None:
-                groups.setdefault(column.summary, []).append(position)
-        return {summary: np.array(positions, dtype=np.int64) for summary, positions in groups.items()}
+        known: dict[int, list[int]] = {}  # by identity: hashing each of many columns' summaries is slow
+        for position, summary in enumerate(self.summaries):
+            if summary is not None:
+                members = known.get(id(summary))
+                if members is None:
+                    members = known[id(summary)] = groups.setdefault(summary, [])
+                members.append(position)
+        return {summary: np.array(members, dtype=np.int64) for summary, members in groups.items()}
 
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
         """The schema of a first table, with the families that read its columns."""
-        columns = []
-        for position, (name, family) in enumerate(zip(table.names, families, strict=True)):
-            kind = table.kind(position)
-            if family is not None:
-                require_readable(name, kind, family)
-            columns.append(ColumnSchema(name, kind, None if family is None else family.summary))
-        return cls(tuple(columns), table.named)
+        return cls(
+            tuple(table.names), tuple(table.kinds), summaries_of(table.names, table.kinds, families), table.named
+        )
 
     def locate(self, table: Table) -> IntArray | None:
         """The table's position of each column of the model, -1 for one that the table lacks; says what is odd.
@@ -90,9 +84,9 @@ class Schema:
             positions = self._by_name(table)
         else:
             positions = None
-            if table.n_columns != len(self.columns):
+            if table.n_columns != len(self.names):
                 raise SchemaError(
-                    f"X has {table.n_columns} features, but NaiveBayes is expecting {len(self.columns)} features as "
+                    f"X has {table.n_columns} features, but NaiveBayes is expecting {len(self.names)} features as "
                     "input. Columns without names are matched by position; data frames are matched by name."
                 )
             if self.named != table.named:
@@ -132,36 +126,50 @@ class Schema:
 
     @cached_property
     def _all_numeric(self) -> bool:
-        return all(column.kind in ("number", "truth") for column in self.columns)
+        return set(self.kinds) <= {"number", "truth"}
 
     def _check_kinds(self, table: Table, positions: IntArray | None) -> None:
         """Refuse a column whose cells changed their nature since the model was first fitted."""
         if self._all_numeric and isinstance(table, (ArrayTable, SparseTable)):
             return
-        for place, column in enumerate(self.columns):
+        for place, before in enumerate(self.kinds):
             position = place if positions is None else int(positions[place])
-            if position >= 0:
-                kind = table.kind(position)
-                if not _compatible(column.kind, kind):
-                    raise InputTypeError(
-                        f"Column {column.name!r} held {HELD[column.kind]} when the model was fitted and holds "
-                        f"{HELD[kind]} now. Convert it back, or fit a new model."
-                    )
+            if position >= 0 and not _compatible(before, table.kinds[position]):
+                raise InputTypeError(
+                    f"Column {self.names[place]!r} held {HELD[before]} when the model was fitted and holds "
+                    f"{HELD[table.kinds[position]]} now. Convert it back, or fit a new model."
+                )
+
+    def completed(self, table: Table, positions: IntArray | None, assign: Any) -> Schema:
+        """The schema with what this table tells of columns that had been empty so far.
+
+        `assign` gives the families of the columns from their kinds.
+        """
+        if "empty" not in self.kinds:
+            return self
+        there = [place if positions is None else int(positions[place]) for place in range(len(self.names))]
+        kinds = tuple(
+            table.kinds[position] if kind == "empty" and position >= 0 else kind
+            for kind, position in zip(self.kinds, there, strict=True)
+        )
+        found = summaries_of(self.names, kinds, assign(self.names, kinds))
+        summaries = tuple(old or new for old, new in zip(self.summaries, found, strict=True))
+        return Schema(self.names, kinds, summaries, self.named)
 
     def merged(self, other: Schema) -> Schema:
         """The union of two schemas, which must agree on the columns they share."""
         if self == other:
             return self
-        columns = {column.name: column for column in self.columns}
-        for column in other.columns:
-            mine = columns.get(column.name)
-            columns[column.name] = column if mine is None else _agreed(mine, column)
-        if not (self.named and other.named) and len(self.columns) != len(other.columns):
+        if not (self.named and other.named) and len(self.names) != len(other.names):
             raise SchemaError(
-                f"The models have {len(self.columns)} and {len(other.columns)} columns without names, so they cannot "
-                "be matched. Fit them on data frames, whose columns are matched by name."
+                f"The models have {len(self.names)} and {len(other.names)} columns without names, so they cannot be "
+                "matched. Fit them on data frames, whose columns are matched by name."
             )
-        return Schema(tuple(columns.values()), self.named and other.named)
+        columns = dict(zip(self.names, zip(self.kinds, self.summaries, strict=True), strict=True))
+        for name, kind, summary in zip(other.names, other.kinds, other.summaries, strict=True):
+            columns[name] = _agreed(name, columns[name], (kind, summary)) if name in columns else (kind, summary)
+        kinds, summaries = zip(*columns.values(), strict=True)
+        return Schema(tuple(columns), kinds, summaries, self.named and other.named)
 
 
 def _compatible(before: Kind, now: Kind) -> bool:
@@ -171,16 +179,37 @@ def _compatible(before: Kind, now: Kind) -> bool:
     )
 
 
-def _agreed(mine: ColumnSchema, theirs: ColumnSchema) -> ColumnSchema:
-    if mine.summary is None or theirs.summary is None:
-        known, unknown = (theirs, mine) if mine.summary is None else (mine, theirs)
-        return replace(known, kind=known.kind if known.kind != "empty" else unknown.kind)
-    if not _compatible(mine.kind, theirs.kind) or mine.summary != theirs.summary:
+Held = tuple[Kind, Summary | None]
+
+
+def _agreed(name: str, mine: Held, theirs: Held) -> Held:
+    """What two models say of a column that both have."""
+    (my_kind, my_summary), (their_kind, their_summary) = mine, theirs
+    clash = my_summary != their_summary and my_summary is not None and their_summary is not None
+    if clash or not _compatible(my_kind, their_kind):
         raise SchemaError(
-            f"Column {mine.name!r} does not fit: one side holds {HELD[mine.kind]} kept as {mine.summary}, the other "
-            f"{HELD[theirs.kind]} kept as {theirs.summary}. Use the same families on both sides."
+            f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {my_summary}, the other "
+            f"{HELD[their_kind]} kept as {their_summary}. Use the same families on both sides."
         )
-    return mine if mine.kind != "empty" else theirs
+    return (their_kind if my_kind == "empty" else my_kind), my_summary or their_summary
+
+
+def summaries_of(
+    names: Sequence[str], kinds: Sequence[Kind], families: Sequence[Family | None]
+) -> tuple[Summary | None, ...]:
+    """The statistics that each column's family needs, once it is known to be able to read the column."""
+    if len(names) > 1 and len(set(map(id, families))) == 1 and len(set(kinds)) == 1:  # a wide array: one look will do
+        return summaries_of(names[:1], kinds[:1], families[:1]) * len(names)
+    known: dict[tuple[int, Kind], Summary | None] = {}
+    result = []
+    for name, kind, family in zip(names, kinds, families, strict=True):
+        key = (id(family), kind)
+        if key not in known:
+            if family is not None:
+                require_readable(name, kind, family)
+            known[key] = None if family is None else family.summary
+        result.append(known[key])
+    return tuple(result)
 
 
 def require_readable(name: str, kind: Kind, family: Family) -> None:

@@ -212,7 +212,8 @@ class Grouping:
 
     def __init__(self, codes: IntArray, n_classes: int):
         self.n_classes = n_classes
-        self.order = np.argsort(codes, kind="stable")
+        narrow = codes.astype(np.int16) if n_classes < 1 << 15 else codes  # 16 bits are sorted by radix, in one sweep
+        self.order = np.argsort(narrow, kind="stable")
         ordered = codes[self.order]
         skipped = int(np.searchsorted(ordered, 0))
         if skipped:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +50,11 @@ class Table:
 
     def kind(self, position: int) -> Kind:
         """What a column holds."""
+        return self.kinds[position]
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """What each column holds."""
         raise NotImplementedError  # pragma: no cover
 
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
@@ -95,8 +100,9 @@ class ArrayTable(Table):
     def n_columns(self) -> int:
         return self._n_columns
 
-    def kind(self, position: int) -> Kind:
-        return "truth" if self.values.dtype.kind == "b" else "number"
+    @cached_property
+    def kinds(self) -> Sequence[Kind]:
+        return ("truth" if self.values.dtype.kind == "b" else "number",) * self.n_columns
 
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         block: FloatArray = self._block(positions, rows, np.float64, np.nan)
@@ -138,15 +144,16 @@ class SparseTable(Table):
     def n_columns(self) -> int:
         return self._n_columns
 
-    def kind(self, position: int) -> Kind:
-        return "truth" if self.matrix.dtype.kind == "b" else "number"
+    @cached_property
+    def kinds(self) -> Sequence[Kind]:
+        return ("truth" if self.matrix.dtype.kind == "b" else "number",) * self.n_columns
 
     def rows(self, positions: IntArray | None, rows: slice) -> Any:
-        """Some rows and columns, still sparse, as float64."""
-        part = self.matrix[rows]
+        """Some rows and columns, still sparse, as float64; not to be written to."""
+        part = self.matrix if rows.indices(self.n_rows) == (0, self.n_rows, 1) else self.matrix[rows]
         if positions is not None:
             part = part[:, positions]
-        return part.astype(np.float64)
+        return part.astype(np.float64, copy=False)
 
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         return np.ascontiguousarray(self.rows(positions, rows).toarray())
@@ -196,8 +203,9 @@ class ColumnsTable(Table):
     def names(self) -> Sequence[str]:
         return tuple(column.name for column in self.columns)
 
-    def kind(self, position: int) -> Kind:
-        return self.columns[position].kind
+    @cached_property
+    def kinds(self) -> Sequence[Kind]:
+        return tuple(column.kind for column in self.columns)
 
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         chosen = range(len(self.columns)) if positions is None else positions
@@ -210,7 +218,8 @@ class ColumnsTable(Table):
         return self.columns[position].labels()
 
 
-def made_up_names(n_columns: int) -> Sequence[str]:
+@lru_cache(maxsize=8)
+def made_up_names(n_columns: int) -> tuple[str, ...]:
     """Names for the columns of an array."""
     return tuple(f"x{position}" for position in range(n_columns))
 
@@ -389,6 +398,11 @@ def _checked_csr(X: Any) -> Any:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
+
+
+def with_data(matrix: Any, data: AnyArray) -> Any:
+    """A CSR matrix with the same cells stored and other values in them."""
+    return type(matrix)((data.astype(np.float64, copy=False), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _as_array(X: Any) -> AnyArray:

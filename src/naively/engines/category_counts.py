@@ -125,7 +125,9 @@ def _labelled(rows: Rows, position: int) -> tuple[list[Label], Sum]:
             "another family."
         )
     size, zero = np.array([len(labels)], dtype=np.int64), np.zeros(1, dtype=np.int64)
-    cells = _value_sums(rows, lambda piece: codes[piece, None], zero, size, zero, n_threads=1)
+    cells = _value_sums(
+        rows, lambda piece: codes[piece, None].astype(np.int64, copy=False), zero, size, zero, n_threads=1
+    )
     return labels, cells[:, : len(labels)]
 
 

@@ -51,7 +51,8 @@ def count(
     rows = Rows(table, codes, weights, class_weight, n_threads)
     tables: dict[Summary, ColumnStatistics] = {}
     for summary, members in schema.by_summary.items():
-        names = tuple(schema.names[place] for place in members.tolist())
+        everything = len(members) == len(schema.names)
+        names = schema.names if everything else tuple(schema.names[place] for place in members.tolist())
         chosen = members if positions is None else positions[members]
         if summary.kind == "counts":
             tables[summary] = count_categories(rows, names, chosen)

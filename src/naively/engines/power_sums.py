@@ -14,7 +14,7 @@ from naively.families import Summary
 from naively.families.moments import Moments
 from naively.kernels import frozen, reference, repays_compiler
 from naively.sums import Sum
-from naively.table import SparseTable
+from naively.table import SparseTable, with_data
 from naively.typing import FloatArray, IntArray
 
 Sums = tuple[Sum, Sum, Sum | None]
@@ -42,7 +42,7 @@ def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> 
 
 def _dense_sums(rows: Rows, n_columns: int, positions: IntArray | None, summary: Summary) -> Sums:
     compiled = repays_compiler(rows.table.n_rows * n_columns)
-    chunk_rows = max(CHUNK_ROWS, 4 * rows.n_classes) if compiled else REFERENCE_CHUNK_ROWS
+    chunk_rows = max(CHUNK_ROWS, 128 * rows.n_classes) if compiled else REFERENCE_CHUNK_ROWS
     of_chunk = _compiled_sums if compiled else _reference_sums
     shape = (rows.n_classes, n_columns)
     total, square, absent = Sum.zeros(shape), Sum.zeros(shape), None
@@ -94,7 +94,7 @@ def _sparse_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Su
         row = int(np.searchsorted(matrix.indptr, np.flatnonzero(matrix.data < 0)[0], side="right")) - 1
         _numbers(rows, slice(row, row + 1), positions, summary)  # which says what is wrong
     if summary.above is not None:
-        matrix.data = np.where(np.isnan(matrix.data), np.nan, matrix.data > summary.above)
+        matrix = with_data(matrix, np.where(np.isnan(matrix.data), np.nan, matrix.data > summary.above))
     return sparse_power_sums(matrix, rows.codes, rows.weights, rows.n_classes, summary.squares, rows.n_threads)
 
 

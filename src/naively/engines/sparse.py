@@ -56,36 +56,23 @@ def _class_sums(matrix: Any, codes: IntArray, n_classes: int, *parts: FloatArray
 def _compiled(
     matrix: Any, codes: IntArray, weights: FloatArray | None, n_classes: int, squares: bool, n_threads: int
 ) -> tuple[Sum, Sum, Sum | None]:
-    from naively.kernels.sparse_sums import add_sparse_power_sums
+    from naively.kernels.sparse_sums import add_sparse_counts, add_sparse_power_sums
 
-    grouping = Grouping(codes, n_classes)
-    bounds = np.searchsorted(codes[grouping.order], np.arange(n_classes + 1))
+    order = Grouping(codes, n_classes).order
+    bounds = np.searchsorted(codes[order], np.arange(n_classes + 1))
+    cells = (matrix.data, matrix.indices, matrix.indptr, order, bounds)
     shape = (n_classes, matrix.shape[1])
+    shares = _shares(bounds, n_threads)
+    if weights is None and not squares:
+        counts = np.zeros(shape)
+        if all(list(in_order(lambda share: add_sparse_counts(*cells, *share, counts), shares, n_threads))):
+            return Sum(counts), Sum.zeros(shape), None
     # np.zeros touches no memory until it is written to, so the parts that stay zero are free.
     total, total_low, absent, absent_low = (np.zeros(shape) for _ in range(4))
     square, square_low = (np.zeros(shape if squares else (0, 0)) for _ in range(2))
-    no_weights = np.zeros(0)
-
-    def add(first_and_last: tuple[int, int]) -> None:
-        add_sparse_power_sums(
-            matrix.data,
-            matrix.indices,
-            matrix.indptr,
-            grouping.order,
-            bounds,
-            no_weights if weights is None else weights,
-            squares,
-            *first_and_last,
-            total,
-            total_low,
-            square,
-            square_low,
-            absent,
-            absent_low,
-        )
-
-    for _ in in_order(add, _shares(bounds, n_threads), n_threads):
-        pass
+    row_weights = np.zeros(0) if weights is None else weights
+    sums = (total, total_low, square, square_low, absent, absent_low)
+    list(in_order(lambda share: add_sparse_power_sums(*cells, row_weights, squares, *share, *sums), shares, n_threads))
     missing = bool(np.isnan(matrix.data).any())
     return (
         Sum.of_parts(total, total_low),

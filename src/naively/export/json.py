@@ -36,7 +36,7 @@ from naively.families import FAMILIES, Family, Summary
 from naively.families.counts import Counts
 from naively.families.moments import Moments
 from naively.labels import label_order
-from naively.schema import ColumnSchema, Schema
+from naively.schema import Schema
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
 from naively.statistics import ColumnStatistics, Statistics
 from naively.sums import Sum
@@ -97,18 +97,14 @@ def _checksum(content: Mapping[str, Any]) -> str:
 def model_to_content(model: NaiveBayes) -> dict[str, Any]:
     """All of a fitted model as plain lists, dicts, strings and numbers."""
     parameters = {name: _encoded(value, name) for name, value in model.get_params(deep=False).items()}
-    statistics = model.statistics_
+    statistics, schema = model.statistics_, model.schema_
     return {
         "parameters": parameters,
         "columns": [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "summary": None if column.summary is None else asdict(column.summary),
-            }
-            for column in model.schema_.columns
+            {"name": name, "kind": kind, "summary": None if summary is None else asdict(summary)}
+            for name, kind, summary in zip(schema.names, schema.kinds, schema.summaries, strict=True)
         ],
-        "named": model.schema_.named,
+        "named": schema.named,
         "classes": {
             "type": _class_type(statistics.classes),
             "labels": statistics.classes.tolist(),
@@ -224,11 +220,9 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
         parameters.keys() == known.keys(), f"unknown or absent parameters: {sorted(parameters.keys() ^ known.keys())}"
     )
     model = NaiveBayes(**parameters)
-    columns = tuple(
-        ColumnSchema(_text(column["name"]), _kind(column["kind"]), _summary(column["summary"]))
-        for column in content["columns"]
-    )
-    names = [column.name for column in columns]
+    names = tuple(_text(column["name"]) for column in content["columns"])
+    kinds = tuple(_kind(column["kind"]) for column in content["columns"])
+    summaries = tuple(_summary(column["summary"]) for column in content["columns"])
     _require(len(set(names)) == len(names) > 0, "column names must be distinct, and at least one")
     make = CLASS_TYPES[content["classes"]["type"]]
     classes = make(content["classes"]["labels"])
@@ -238,7 +232,7 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     declared = content["classes"]["declared"]
     _require(set(declared) <= set(classes.tolist()), "declared classes must be among the classes")
     weight = _sum_from(content["class_weight"], (len(classes),), nonnegative=True)
-    summaries = {column.name: column.summary for column in columns}
+    summary_of = dict(zip(names, summaries, strict=True))
     tables: dict[Summary, ColumnStatistics] = {}
     for entry in content["tables"]:
         summary = _summary(entry["summary"])
@@ -246,10 +240,10 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
         _require(summary not in tables, "two tables with one summary")
         tables[summary] = _table_from(entry, summary, len(classes))
         _require(
-            all(summaries.get(name) == summary for name in tables[summary].columns),
+            all(summary_of.get(name) == summary for name in tables[summary].columns),
             "a table does not fit the columns",
         )
-    schema = Schema(columns, bool(content["named"]))
+    schema = Schema(names, kinds, summaries, bool(content["named"]))
     declared_classes = make(declared) if declared else np.array([], dtype=object)
     model._replace(schema, Statistics(classes, weight, tables), declared_classes)
     model._estimated()

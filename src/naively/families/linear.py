@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from naively.table import with_data
 from naively.typing import AnyArray, FloatArray
 
 
@@ -68,7 +70,7 @@ class LinearEstimate:
         """Add the log-likelihood of every row: matrix products."""
         values, known = self._known(block)
         scores += values @ self.slope.T
-        scores += self.offset.sum(axis=1) if known is None else known @ self.offset.T
+        scores += self._offset_of_all if known is None else known @ self.offset.T
         if self.base is not None:
             scores += self.base(values).sum(axis=1)[:, None]
         if self.no_other is not None:
@@ -84,16 +86,24 @@ class LinearEstimate:
             return
         missing = np.isnan(rows.data)
         values = rows.data if self.above is None else (rows.data > self.above).astype(np.float64)
-        values = np.where(missing, 0.0, values)
-        scores += _with_data(rows, values) @ np.ascontiguousarray(self.slope.T)
-        scores += self.offset.sum(axis=1)
         if missing.any():
-            scores -= _with_data(rows, missing) @ np.ascontiguousarray(self.offset.T)
+            values = np.where(missing, 0.0, values)
+            scores -= with_data(rows, missing) @ np.ascontiguousarray(self.offset.T)
+        scores += with_data(rows, values) @ self._slope_by_column
+        scores += self._offset_of_all
         if self.base is not None:
-            scores += np.asarray(_with_data(rows, self.base(values)).sum(axis=1)).reshape(-1, 1)
+            scores += np.asarray(with_data(rows, self.base(values)).sum(axis=1)).reshape(-1, 1)
         if self.no_other is not None:
-            hits = _with_data(rows, values != 0) @ np.ascontiguousarray(self.no_other.T, dtype=np.float64)
+            hits = with_data(rows, values != 0) @ np.ascontiguousarray(self.no_other.T, dtype=np.float64)
             scores[hits > 0] = -np.inf
+
+    @cached_property
+    def _slope_by_column(self) -> FloatArray:
+        return np.ascontiguousarray(self.slope.T)
+
+    @cached_property
+    def _offset_of_all(self) -> FloatArray:
+        return np.asarray(self.offset.sum(axis=1))
 
     def describe(self) -> dict[str, Any]:
         """The family's parameters."""
@@ -103,11 +113,6 @@ class LinearEstimate:
 def _hits(cells: AnyArray, forbidden: AnyArray) -> AnyArray:
     """Which rows have, for a class, a cell that is forbidden in it: (rows, classes)."""
     return np.asarray(cells.astype(np.float64) @ forbidden.T.astype(np.float64) > 0)
-
-
-def _with_data(rows: Any, data: AnyArray) -> Any:
-    """A CSR matrix with the same cells stored and other values in them."""
-    return type(rows)((data.astype(np.float64), rows.indices, rows.indptr), shape=rows.shape)
 
 
 def logs_and_zeros(probability: FloatArray) -> tuple[FloatArray, AnyArray | None]:

@@ -24,6 +24,12 @@ def count_values(
 ) -> None:
     """Add one to the cell of each value; `counts` has shape (classes, cells)."""
     n_rows, n_columns = block.shape
+    if n_columns == 1:  # a column of a data frame, kept in registers
+        first_low, first_size, first_offset = low[0], size[0], offset[0]
+        for row in range(n_rows):
+            if codes[row] >= 0:
+                counts[codes[row], _cell(block[row, 0] - first_low, first_size, first_offset)] += 1
+        return
     for row in range(n_rows):
         code = codes[row]
         if code < 0:

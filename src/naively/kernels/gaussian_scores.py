@@ -8,7 +8,8 @@ from numba import njit
 from naively.typing import FloatArray
 
 TILE_ROWS = 128
-"""Rows are turned on their side in tiles that stay in the first-level cache: the inner loop then runs down a column."""
+TILE_CLASSES = 16
+"""Rows are turned on their side, in tiles that stay in the first-level cache: the inner loop runs down a column."""
 
 
 @njit(cache=True, nogil=True)
@@ -22,29 +23,39 @@ def add_gaussian(
     n_rows, n_columns = block.shape
     n_classes = scores.shape[1]
     values = np.zeros((n_columns, TILE_ROWS))
-    sums = np.empty((n_classes, TILE_ROWS))
+    sums = np.empty((min(n_classes, TILE_CLASSES), TILE_ROWS))
     for first in range(0, n_rows, TILE_ROWS):
         n_tile = min(TILE_ROWS, n_rows - first)
         for row in range(n_tile):
             for column in range(n_columns):
                 values[column, row] = block[first + row, column]
-        _sum_tile(values, mean, scale, peak, sums)
-        if not np.isfinite(sums).all():
-            _sum_tile_within(values, mean, scale, peak, most, sums)
-        for row in range(n_tile):
-            for code in range(n_classes):
-                scores[first + row, code] += sums[code, row]
+        for start in range(0, n_classes, TILE_CLASSES):
+            stop = min(start + TILE_CLASSES, n_classes)
+            _sum_tile(values, mean, scale, peak, start, stop, sums)
+            if not np.isfinite(sums[: stop - start]).all():
+                _sum_tile_within(values, mean, scale, peak, start, stop, most, sums)
+            for row in range(n_tile):
+                for code in range(start, stop):
+                    scores[first + row, code] += sums[code - start, row]
 
 
 @njit(cache=True, nogil=True)
-def _sum_tile(values: FloatArray, mean: FloatArray, scale: FloatArray, peak: FloatArray, sums: FloatArray) -> None:
-    """The sums of a tile; not finite where a deviation is too large to be squared."""
+def _sum_tile(
+    values: FloatArray,
+    mean: FloatArray,
+    scale: FloatArray,
+    peak: FloatArray,
+    start: int,
+    stop: int,
+    sums: FloatArray,
+) -> None:
+    """The sums of the classes from start to stop; not finite where a deviation is too large to be squared."""
     sums[:] = 0.0
     for column in range(len(values)):
         cells = values[column]
-        for code in range(len(sums)):
+        for code in range(start, stop):
             centre, width, top = mean[column, code], scale[column, code], peak[column, code]
-            total = sums[code]
+            total = sums[code - start]
             for row in range(TILE_ROWS):
                 deviation = (cells[row] - centre) * width
                 total[row] += top - deviation * deviation if cells[row] == cells[row] else 0.0
@@ -52,14 +63,21 @@ def _sum_tile(values: FloatArray, mean: FloatArray, scale: FloatArray, peak: Flo
 
 @njit(cache=True, nogil=True)
 def _sum_tile_within(
-    values: FloatArray, mean: FloatArray, scale: FloatArray, peak: FloatArray, most: float, sums: FloatArray
+    values: FloatArray,
+    mean: FloatArray,
+    scale: FloatArray,
+    peak: FloatArray,
+    start: int,
+    stop: int,
+    most: float,
+    sums: FloatArray,
 ) -> None:
-    """The sums of a tile, deviations held within ``+-most``."""
+    """The same, deviations held within ``+-most``."""
     sums[:] = 0.0
     for column in range(len(values)):
-        for code in range(len(sums)):
+        for code in range(start, stop):
             for row in range(TILE_ROWS):
                 value = values[column, row]
                 if value == value:
                     deviation = min(abs((value - mean[column, code]) * scale[column, code]), most)
-                    sums[code, row] += peak[column, code] - deviation * deviation
+                    sums[code - start, row] += peak[column, code] - deviation * deviation

@@ -65,3 +65,29 @@ def add_sparse_power_sums(
             for column in range(n_columns):
                 square[code, column] = powers[0, column]
                 square_low[code, column] = powers_low[0, column]
+
+
+@njit(cache=True, nogil=True)
+def add_sparse_counts(
+    data: FloatArray,
+    indices: AnyArray,
+    indptr: AnyArray,
+    order: IntArray,
+    starts: IntArray,
+    first_class: int,
+    last_class: int,
+    total: FloatArray,
+) -> bool:
+    """Add whole numbers, which need no care for rounding; False if a number that is not whole came by (or NaN)."""
+    for code in range(first_class, last_class):
+        sums = total[code]
+        whole = True
+        for position in range(starts[code], starts[code + 1]):
+            row = order[position]
+            for cell in range(indptr[row], indptr[row + 1]):
+                value = data[cell]
+                whole &= value == np.floor(value)
+                sums[indices[cell]] += value
+        if not whole:
+            return False
+    return True
