@@ -17,7 +17,7 @@ from naively.families import Estimate, Family
 from naively.families.linear import LinearEstimate
 from naively.schema import Schema
 from naively.smoothing import Smoothing
-from naively.statistics import Statistics, empty_table
+from naively.statistics import Statistics
 from naively.table import SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -68,8 +68,8 @@ def make_factors(
     factors = []
     for family, smoothing, members in groups:
         names = schema.names if len(members) == len(schema.names) else tuple(schema.names[place] for place in members)
-        table = statistics.tables.get(family.summary) or empty_table(family.summary, names, len(statistics.classes))
-        estimate = family.estimate(table.for_columns(names), smoothing)
+        tables = [statistics.table(summary).for_columns(names) for summary in family.summaries]
+        estimate = family.estimate(*tables, smoothing=smoothing)
         factors.append(Factor(family, np.array(members, dtype=np.int64), estimate))
     return factors
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from naively.errors import ParameterError
-from naively.families import Categorical, Family, Gaussian
+from naively.families import Categorical, Family, Gaussian, Stacked
 from naively.smoothing import Laplace, NoSmoothing, Smoothing
+from naively.tempered import Tempering
 
 
 @dataclass(frozen=True)
@@ -22,16 +23,24 @@ class Recipe:
         Of the columns' probabilities.
     prior_smoothing : Smoothing
         Of the class probabilities.
+    kept_rows : int
+        How many rows are kept as a sample.
+    tempering : Tempering or None
+        How evidence is weighed on them; None: every column counts in full.
     """
 
     numeric: Family
     categorical: Family
     smoothing: Smoothing
     prior_smoothing: Smoothing
+    kept_rows: int = 0
+    tempering: Tempering | None = None
 
 
 RECIPES = {
     "textbook": Recipe(Gaussian(), Categorical(), Laplace(), NoSmoothing()),
+    "fast": Recipe(Stacked(("pkid",)), Categorical(), Laplace(), Laplace(), 2048, Tempering(("T",), 2048)),
+    "auto": Recipe(Stacked(), Categorical(), Laplace(), Laplace(), 4096, Tempering(("T", "W", "V3", "CV"), 4096)),
 }
 
 

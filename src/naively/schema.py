@@ -38,15 +38,15 @@ class Schema:
     names : tuple of str
     kinds : tuple of Kind
         What each column held when first seen.
-    summaries : tuple of Summary or None
-        The statistics kept of each column; None while nothing is known of it.
+    summaries : tuple of tuples of Summary
+        The statistics kept of each column; none while nothing is known of it.
     named : bool
         Whether the columns are matched by name (they came from a data frame) or by position.
     """
 
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
-    summaries: tuple[Summary | None, ...]
+    summaries: tuple[tuple[Summary, ...], ...]
     named: bool
 
     @cached_property
@@ -56,17 +56,17 @@ class Schema:
     @cached_property
     def by_summary(self) -> dict[Summary, IntArray]:
         """The positions of the columns that are counted together."""
-        if self.summaries and self.summaries[0] is not None and len(set(map(id, self.summaries))) == 1:
-            return {self.summaries[0]: np.arange(len(self.names))}
+        if len(self.names) > 1 and len(set(map(id, self.summaries))) == 1:  # a wide array: one look will do
+            return {summary: np.arange(len(self.names)) for summary in self.summaries[0]}
         groups: dict[Summary, list[int]] = {}
-        known: dict[int, list[int]] = {}  # by identity: hashing each of many columns' summaries is slow
-        for position, summary in enumerate(self.summaries):
-            if summary is not None:
-                members = known.get(id(summary))
-                if members is None:
-                    members = known[id(summary)] = groups.setdefault(summary, [])
-                members.append(position)
+        for position, summaries in enumerate(self.summaries):
+            for summary in summaries:
+                groups.setdefault(summary, []).append(position)
         return {summary: np.array(members, dtype=np.int64) for summary, members in groups.items()}
+
+    def is_numeric(self, position: int) -> bool:
+        """Whether a column is read as numbers."""
+        return any(summary.kind != "counts" for summary in self.summaries[position])
 
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
@@ -179,13 +179,13 @@ def _compatible(before: Kind, now: Kind) -> bool:
     )
 
 
-Held = tuple[Kind, Summary | None]
+Held = tuple[Kind, tuple[Summary, ...]]
 
 
 def _agreed(name: str, mine: Held, theirs: Held) -> Held:
     """What two models say of a column that both have."""
     (my_kind, my_summary), (their_kind, their_summary) = mine, theirs
-    clash = my_summary != their_summary and my_summary is not None and their_summary is not None
+    clash = my_summary != their_summary and my_summary and their_summary
     if clash or not _compatible(my_kind, their_kind):
         raise SchemaError(
             f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {my_summary}, the other "
@@ -196,18 +196,18 @@ def _agreed(name: str, mine: Held, theirs: Held) -> Held:
 
 def summaries_of(
     names: Sequence[str], kinds: Sequence[Kind], families: Sequence[Family | None]
-) -> tuple[Summary | None, ...]:
+) -> tuple[tuple[Summary, ...], ...]:
     """The statistics that each column's family needs, once it is known to be able to read the column."""
     if len(names) > 1 and len(set(map(id, families))) == 1 and len(set(kinds)) == 1:  # a wide array: one look will do
         return summaries_of(names[:1], kinds[:1], families[:1]) * len(names)
-    known: dict[tuple[int, Kind], Summary | None] = {}
+    known: dict[tuple[int, Kind], tuple[Summary, ...]] = {}
     result = []
     for name, kind, family in zip(names, kinds, families, strict=True):
         key = (id(family), kind)
         if key not in known:
             if family is not None:
                 require_readable(name, kind, family)
-            known[key] = None if family is None else family.summary
+            known[key] = () if family is None else family.summaries
         result.append(known[key])
     return tuple(result)
 

@@ -13,11 +13,13 @@ import numpy as np
 from naively.errors import ForgetError, SchemaError
 from naively.families import Summary
 from naively.families.counts import Counts
+from naively.families.histograms import Histograms
 from naively.families.moments import Moments
+from naively.reservoir import Reservoir
 from naively.sums import Sum
 from naively.typing import AnyArray, IntArray
 
-ColumnStatistics = Moments | Counts
+ColumnStatistics = Moments | Counts | Histograms
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +32,16 @@ class Statistics:
         The class labels, sorted.
     class_weight : Sum of shape (n_classes,)
         The weight of the rows of each class.
-    tables : mapping from Summary to Moments or Counts
+    tables : mapping from Summary to Moments, Counts or Histograms
         The statistics of the columns, those with equal summaries together.
+    kept : Reservoir or None
+        A sample of the rows, for the recipes that need one.
     """
 
     classes: AnyArray
     class_weight: Sum
     tables: Mapping[Summary, ColumnStatistics]
+    kept: Reservoir | None = None
 
     @classmethod
     def empty(cls) -> Statistics:
@@ -52,6 +57,7 @@ class Statistics:
             and self.class_weight == other.class_weight
             and self.tables.keys() == other.tables.keys()
             and all(_same(table, other.tables[summary]) for summary, table in self.tables.items())
+            and self.kept == other.kept
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -59,7 +65,7 @@ class Statistics:
     def __add__(self, other: Statistics) -> Statistics:
         left, right = self._aligned_with(other)
         tables = {summary: _added(left.tables[summary], right.tables[summary]) for summary in left.tables}
-        return Statistics(left.classes, left.class_weight + right.class_weight, tables)
+        return Statistics(left.classes, left.class_weight + right.class_weight, tables, left._kept_with(right))
 
     def __sub__(self, other: Statistics) -> Statistics:
         unknown = [label for label in other.classes.tolist() if label not in self.classes.tolist()]
@@ -71,12 +77,24 @@ class Statistics:
             label = left.classes.tolist()[int(np.argmin(weight.high))]
             raise ForgetError(f"More rows of class {label!r} would be forgotten than were learnt.")
         tables = {summary: _subtracted(left.tables[summary], right.tables[summary]) for summary in left.tables}
-        return Statistics(left.classes, weight, tables).without_empty_classes()
+        kept = None if left.kept is None else left.kept - (right.kept or Reservoir.empty(left.kept.capacity))
+        return Statistics(left.classes, weight, tables, kept).without_empty_classes()
 
     def scaled(self, factor: float) -> Statistics:
         """Every row's weight times a factor."""
         tables = {summary: table.scaled(factor) for summary, table in self.tables.items()}
-        return Statistics(self.classes, self.class_weight * factor, tables)
+        kept = None if self.kept is None else self.kept.scaled(factor)
+        return Statistics(self.classes, self.class_weight * factor, tables, kept)
+
+    def table(self, summary: Summary) -> ColumnStatistics:
+        """The statistics of that kind; empty ones if no column has them."""
+        return self.tables.get(summary) or empty_table(summary, (), len(self.classes))
+
+    def _kept_with(self, other: Statistics) -> Reservoir | None:
+        """The sample of both; none if one of them has rows but kept none."""
+        if not self.class_weight.high.any() or not other.class_weight.high.any():
+            return self.kept if self.class_weight.high.any() else other.kept
+        return None if self.kept is None or other.kept is None else self.kept + other.kept
 
     def with_classes(self, classes: AnyArray) -> Statistics:
         """The same among these classes, which must include all that have weight."""
@@ -95,10 +113,11 @@ class Statistics:
         return self._renumbered(positions, self.classes[present])
 
     def _renumbered(self, positions: IntArray, classes: AnyArray) -> Statistics:
-        kept = positions >= 0
-        weight = self.class_weight[kept].spread((len(classes),), positions[kept])
+        stays = positions >= 0
+        weight = self.class_weight[stays].spread((len(classes),), positions[stays])
         tables = {summary: table.for_classes(positions, len(classes)) for summary, table in self.tables.items()}
-        return Statistics(classes, weight, tables)
+        kept = None if self.kept is None else self.kept.for_classes(positions)
+        return Statistics(classes, weight, tables, kept)
 
     def _aligned_with(self, other: Statistics) -> tuple[Statistics, Statistics]:
         """Both under the union of their classes, with the same summaries."""
@@ -115,12 +134,13 @@ class Statistics:
             if summary not in tables:
                 tables[summary] = empty_table(summary, (), len(self.classes))
             _refuse_clash(tables, summary, table)
-        return Statistics(self.classes, self.class_weight, tables)
+        return Statistics(self.classes, self.class_weight, tables, self.kept)
 
 
 def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, table: ColumnStatistics) -> None:
     for other_summary, other in tables.items():
-        if other_summary != summary and (shared := set(other.columns) & set(table.columns)):
+        beside = {other_summary.kind, summary.kind} == {"moments", "histogram"}  # both are kept of some columns
+        if other_summary != summary and not beside and (shared := set(other.columns) & set(table.columns)):
             raise SchemaError(
                 f"Column {sorted(shared)[0]!r} was counted in two ways, {other_summary} and {summary}. "
                 "Use the same families in both models."
@@ -131,6 +151,8 @@ def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> C
     """The statistics of no rows."""
     if summary.kind == "counts":
         return Counts.empty(columns, n_classes)
+    if summary.kind == "histogram":
+        return Histograms.empty(columns, n_classes)
     return Moments.empty(columns, n_classes, summary.observed, summary.squares)
 
 

@@ -21,7 +21,10 @@ Kind = Literal["number", "truth", "label", "mixed", "empty"]
 """What a column holds: numbers, booleans, text or categories, several of these, or nothing known at all."""
 
 NO_INTEGER = np.iinfo(np.int64).min
-"""What `integers` gives for a cell that is missing or not a whole number."""
+"""What `integers` gives for a cell that is missing."""
+
+NOT_WHOLE = NO_INTEGER + 1
+"""What `integers` gives for a cell that is not a whole number."""
 
 
 class Table:
@@ -61,18 +64,22 @@ class Table:
         """A row-major float64 block of these columns (None: all), NaN where missing or where the position is -1."""
         raise NotImplementedError  # pragma: no cover
 
+    def column(self, position: int) -> AnyArray:
+        """One whole column of numbers, as it is stored."""
+        raise NotImplementedError  # pragma: no cover
+
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         """Codes (-1: missing) and the labels they stand for, of one whole column."""
         raise NotImplementedError  # pragma: no cover
 
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
-        """Like `numbers` as int64, `NO_INTEGER` where missing or not whole."""
+        """Like `numbers` as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
         block = self.numbers(positions, rows)
         return whole_numbers(block)
 
 
 def whole_numbers(block: FloatArray) -> IntArray:
-    """Float64 as int64, `NO_INTEGER` where missing or not whole."""
+    """Float64 as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
     in_range = np.abs(block) < 2.0**62
     if in_range.all():
         integers = block.astype(np.int64)
@@ -80,7 +87,8 @@ def whole_numbers(block: FloatArray) -> IntArray:
             return integers
     else:
         integers = np.where(in_range, block, 0).astype(np.int64)
-    return np.where(in_range & (integers == block), integers, NO_INTEGER)
+    whole = in_range & (integers == block)
+    return np.where(whole, integers, np.where(np.isnan(block), NO_INTEGER, NOT_WHOLE))
 
 
 class ArrayTable(Table):
@@ -123,8 +131,11 @@ class ArrayTable(Table):
             block[:, positions < 0] = absent
         return block
 
+    def column(self, position: int) -> AnyArray:
+        return np.asarray(self.values[:, position])
+
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
-        return encode_array(self.values[:, position], self.names[position])
+        return encode_array(self.column(position), self.names[position])
 
 
 class SparseTable(Table):
@@ -158,8 +169,11 @@ class SparseTable(Table):
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         return np.ascontiguousarray(self.rows(positions, rows).toarray())
 
+    def column(self, position: int) -> AnyArray:
+        return np.asarray(self.matrix[:, [position]].toarray().ravel())
+
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
-        return encode_array(self.matrix[:, [position]].toarray().ravel(), self.names[position])
+        return encode_array(self.column(position), self.names[position])
 
 
 class Column:
@@ -213,6 +227,9 @@ class ColumnsTable(Table):
         for place, position in enumerate(chosen):
             block[:, place] = np.nan if position < 0 else self.columns[position].numbers[rows]
         return block
+
+    def column(self, position: int) -> AnyArray:
+        return self.columns[position].numbers
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         return self.columns[position].labels()

@@ -16,7 +16,7 @@ from naively.errors import InputError
 from naively.families.counts import Counts
 from naively.kernels import frozen, reference, repays_compiler
 from naively.sums import Sum
-from naively.table import NO_INTEGER
+from naively.table import NOT_WHOLE
 from naively.typing import IntArray, Label
 
 LARGEST_TABLE_BYTES = 4 << 30
@@ -94,11 +94,11 @@ def _bounds(rows: Rows, positions: IntArray | None, piece: slice) -> tuple[IntAr
     """The least and largest value of some rows; the whole int64 range for a column with a fraction."""
     block = rows.table.integers(positions, piece)
     least, largest = block.min(axis=0), block.max(axis=0)
-    if (least == NO_INTEGER).any():
-        none = block == NO_INTEGER
+    if (least <= NOT_WHOLE).any():
+        none = block <= NOT_WHOLE
         least = np.where(none, LIMITS.max, block).min(axis=0)
         largest = np.where(none, LIMITS.min, block).max(axis=0)
-        fraction = (none & ~np.isnan(rows.table.numbers(positions, piece))).any(axis=0)
+        fraction = (block == NOT_WHOLE).any(axis=0)
         least[fraction], largest[fraction] = LIMITS.min, LIMITS.max
     return least, largest
 

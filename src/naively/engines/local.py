@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from naively.engines.category_counts import count_categories
+from naively.engines.histograms import count_histograms
 from naively.engines.power_sums import sum_powers
 from naively.engines.rows import Rows
+from naively.engines.sampling import sample_rows
 from naively.families import Summary
 from naively.schema import Schema
 from naively.statistics import ColumnStatistics, Statistics
@@ -27,6 +29,7 @@ def count(
     codes: IntArray,
     weights: FloatArray | None,
     n_threads: int,
+    kept_rows: int = 0,
 ) -> Statistics:
     """The statistics of a table.
 
@@ -42,6 +45,8 @@ def count(
     weights : ndarray or None
         The rows' weights; rows of weight 0 count as absent.
     n_threads : int
+    kept_rows : int
+        How many rows to keep as a sample.
     """
     if weights is None:
         class_weight = Sum(np.bincount(codes, minlength=len(classes)).astype(np.float64))
@@ -56,6 +61,9 @@ def count(
         chosen = members if positions is None else positions[members]
         if summary.kind == "counts":
             tables[summary] = count_categories(rows, names, chosen)
+        elif summary.kind == "histogram":
+            tables[summary] = count_histograms(rows, names, chosen)
         else:
             tables[summary] = sum_powers(rows, names, rows.all_or(chosen), summary)
-    return Statistics(classes, class_weight, tables).without_empty_classes()
+    sample = sample_rows(rows, schema, positions, kept_rows) if kept_rows else None
+    return Statistics(classes, class_weight, tables, sample).without_empty_classes()

@@ -6,10 +6,11 @@ Format 1::
       "format": "naively model", "version": 1,
       "content": {
         "parameters": {...},           the constructor's, families and smoothings as {"type", "options"}
-        "columns": [{"name", "kind", "summary"}, ...], "named": true,
+        "columns": [{"name", "kind", "summaries"}, ...], "named": true,
         "classes": {"type": "str", "labels": [...], "declared": [...]},
         "class_weight": {"high": [...], "low": null},
-        "tables": [{"summary", "columns", ...}, ...]     sums are {"shape", "high", "low"}, row by row
+        "tables": [{"summary", "columns", ...}, ...],    sums are {"shape", "high", "low"}, row by row
+        "kept": null                   or the sample of rows: hashes, classes, weights and cells
       },
       "checksum": "sha256 of the content, written compactly with sorted keys"
     }
@@ -34,8 +35,11 @@ import numpy as np
 from naively.errors import ModelFileError, NaivelyError
 from naively.families import FAMILIES, Family, Summary
 from naively.families.counts import Counts
+from naively.families.histograms import Histograms
 from naively.families.moments import Moments
+from naively.histogram import Histogram
 from naively.labels import label_order
+from naively.reservoir import Reservoir
 from naively.schema import Schema
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
 from naively.statistics import ColumnStatistics, Statistics
@@ -101,8 +105,8 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
     return {
         "parameters": parameters,
         "columns": [
-            {"name": name, "kind": kind, "summary": None if summary is None else asdict(summary)}
-            for name, kind, summary in zip(schema.names, schema.kinds, schema.summaries, strict=True)
+            {"name": name, "kind": kind, "summaries": [asdict(summary) for summary in summaries]}
+            for name, kind, summaries in zip(schema.names, schema.kinds, schema.summaries, strict=True)
         ],
         "named": schema.named,
         "classes": {
@@ -112,6 +116,7 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
         },
         "class_weight": _sum_to_dict(statistics.class_weight),
         "tables": [_table_to_dict(summary, table) for summary, table in statistics.tables.items()],
+        "kept": None if statistics.kept is None else _kept_to_dict(statistics.kept),
     }
 
 
@@ -152,8 +157,31 @@ def _table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
             "categories": [list(labels) for labels in table.categories],
             "cells": _sum_to_dict(table.cells),
         }
+    if isinstance(table, Histograms):
+        return {**common, "histograms": [_histogram_to_dict(one) for one in table.histograms]}
     parts = {"total": table.total, "observed": table.observed, "square": table.square}
     return {**common, **{name: None if part is None else _sum_to_dict(part) for name, part in parts.items()}}
+
+
+def _histogram_to_dict(one: Histogram) -> dict[str, Any]:
+    return {"level": one.level, "cap": one.cap, "keys": one.keys.tolist(), "counts": one.counts.ravel().tolist()}
+
+
+def _kept_to_dict(kept: Reservoir) -> dict[str, Any]:
+    """The sample of rows; missing numbers are null."""
+    return {
+        "capacity": kept.capacity,
+        "hashes": kept.hashes.tolist(),
+        "codes": kept.codes.tolist(),
+        "weights": kept.weights.tolist(),
+        "columns": {
+            name: {
+                "numeric": cells.dtype.kind == "f",
+                "cells": [None if value is None or value != value else value for value in cells.tolist()],
+            }
+            for name, cells in kept.columns.items()
+        },
+    }
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
@@ -222,7 +250,7 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     model = NaiveBayes(**parameters)
     names = tuple(_text(column["name"]) for column in content["columns"])
     kinds = tuple(_kind(column["kind"]) for column in content["columns"])
-    summaries = tuple(_summary(column["summary"]) for column in content["columns"])
+    summaries = tuple(tuple(_summary(entry) for entry in column["summaries"]) for column in content["columns"])
     _require(len(set(names)) == len(names) > 0, "column names must be distinct, and at least one")
     make = CLASS_TYPES[content["classes"]["type"]]
     classes = make(content["classes"]["labels"])
@@ -236,16 +264,16 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     tables: dict[Summary, ColumnStatistics] = {}
     for entry in content["tables"]:
         summary = _summary(entry["summary"])
-        assert summary is not None
         _require(summary not in tables, "two tables with one summary")
         tables[summary] = _table_from(entry, summary, len(classes))
         _require(
-            all(summary_of.get(name) == summary for name in tables[summary].columns),
+            all(summary in summary_of.get(name, ()) for name in tables[summary].columns),
             "a table does not fit the columns",
         )
+    kept = _kept_from(content["kept"], names, len(classes))
     schema = Schema(names, kinds, summaries, bool(content["named"]))
     declared_classes = make(declared) if declared else np.array([], dtype=object)
-    model._replace(schema, Statistics(classes, weight, tables), declared_classes)
+    model._replace(schema, Statistics(classes, weight, tables, kept), declared_classes)
     model._estimated()
     return model
 
@@ -262,11 +290,9 @@ def _decoded(value: Any) -> Any:
     return factory(**{key: _decoded(option) for key, option in value["options"].items()})
 
 
-def _summary(entry: Any) -> Summary | None:
-    if entry is None:
-        return None
+def _summary(entry: Any) -> Summary:
     summary = Summary(**entry)
-    _require(summary.kind in ("moments", "counts"), f"unknown kind of statistics {summary.kind!r}")
+    _require(summary.kind in ("moments", "counts", "histogram"), f"unknown kind of statistics {summary.kind!r}")
     return summary
 
 
@@ -279,6 +305,9 @@ def _table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> C
             _require(list(labels) == sorted(set(labels), key=label_order), "categories must be sorted and distinct")
         shape = (n_classes, sum(map(len, categories)))
         return Counts(columns, categories, _sum_from(entry["cells"], shape, nonnegative=True))
+    if summary.kind == "histogram":
+        _require(len(entry["histograms"]) == len(columns), "as many histograms as columns")
+        return Histograms(columns, tuple(_histogram_from(one, n_classes) for one in entry["histograms"]), n_classes)
     shape = (n_classes, len(columns))
     _require((entry["observed"] is not None) == summary.observed, "'observed' does not fit the summary")
     _require((entry["square"] is not None) == summary.squares, "'square' does not fit the summary")
@@ -288,6 +317,36 @@ def _table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> C
         _sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
         _sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
     )
+
+
+def _histogram_from(entry: Mapping[str, Any], n_classes: int) -> Histogram:
+    keys = np.array([int(key) for key in entry["keys"]], dtype=np.int64)
+    _require(bool((np.diff(keys) > 0).all()), "the keys of a histogram must ascend")
+    _require((0 <= entry["level"] < 64 and 0 < len(keys) <= entry["cap"]) or len(keys) == 0, "a histogram is too fine")
+    counts = _floats(entry["counts"], (n_classes, len(keys)))
+    _require(bool((counts >= 0).all()), "a count is negative")
+    return Histogram(int(entry["level"]), keys, counts, int(entry["cap"]))
+
+
+def _kept_from(entry: Mapping[str, Any] | None, names: tuple[str, ...], n_classes: int) -> Reservoir | None:
+    if entry is None:
+        return None
+    hashes = np.array([int(value) for value in entry["hashes"]], dtype=np.uint64)
+    n_rows = len(hashes)
+    codes = np.array([int(value) for value in entry["codes"]], dtype=np.int64)
+    weights = _floats(entry["weights"], (n_rows,))
+    _require(len(codes) == n_rows and bool(((codes >= 0) & (codes < n_classes)).all()), "a kept row has no class")
+    _require(bool((weights > 0).all()) and bool((np.diff(hashes.astype(object)) >= 0).all()), "kept rows out of order")
+    columns: dict[str, AnyArray] = {}
+    for name, column in entry["columns"].items():
+        _require(name in names and len(column["cells"]) == n_rows, f"the kept cells of {name!r} do not fit")
+        if column["numeric"]:
+            known = _floats([0.0 if value is None else value for value in column["cells"]], (n_rows,))
+            columns[name] = np.where([value is None for value in column["cells"]], np.nan, known)
+        else:
+            columns[name] = np.empty(n_rows, dtype=object)
+            columns[name][:] = [None if value is None else _label(value) for value in column["cells"]]
+    return Reservoir(int(entry["capacity"]), hashes, codes, weights, columns)
 
 
 def _sum_from(entry: Mapping[str, Any], shape: tuple[int, ...], nonnegative: bool) -> Sum:

@@ -15,11 +15,12 @@ from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
+from naively.families.stacked import Stacked
 
-__all__ = ["Bernoulli", "Categorical", "Estimate", "Family", "Gaussian", "Multinomial", "Poisson", "Summary"]
+__all__ = ["Bernoulli", "Categorical", "Estimate", "Family", "Gaussian", "Multinomial", "Poisson", "Stacked", "Summary"]
 
 FAMILIES: dict[str, type[Family]] = {
-    family.name(): family for family in (Bernoulli, Categorical, Gaussian, Multinomial, Poisson)
+    family.name(): family for family in (Bernoulli, Categorical, Gaussian, Multinomial, Poisson, Stacked)
 }
 
 

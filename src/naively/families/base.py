@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
-from naively.smoothing import Smoothing
 from naively.table import Kind
 from naively.typing import AnyArray, FloatArray
 
@@ -16,8 +16,8 @@ class Summary:
 
     Parameters
     ----------
-    kind : "moments" or "counts"
-        Power sums of numbers, or counts of values.
+    kind : "moments", "counts" or "histogram"
+        Power sums of numbers, counts of values, or the nested-key histogram.
     observed, squares : bool
         Whether the weight of known cells and the squares are wanted.
     above : float, optional
@@ -26,7 +26,7 @@ class Summary:
         Refuse negative numbers.
     """
 
-    kind: Literal["moments", "counts"]
+    kind: Literal["moments", "counts", "histogram"]
     observed: bool = True
     squares: bool = False
     above: float | None = None
@@ -58,8 +58,8 @@ class Family:
     """The kinds of columns that the family reads."""
 
     @property
-    def summary(self) -> Summary:
-        """The statistics that the family needs."""
+    def summaries(self) -> tuple[Summary, ...]:
+        """The statistics that the family needs, in the order in which `estimate` takes them."""
         raise NotImplementedError  # pragma: no cover
 
     @classmethod
@@ -71,9 +71,8 @@ class Family:
         """The options by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def estimate(self, statistics: Any, smoothing: Smoothing) -> Estimate:
-        """The parameters, from the merged statistics of a group of columns: a pure function."""
-        raise NotImplementedError  # pragma: no cover
+    estimate: ClassVar[Callable[..., Estimate]]
+    """The parameters, from the merged statistics (one argument per summary) and the keyword `smoothing`: pure."""
 
 
 READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "mixed", "empty")

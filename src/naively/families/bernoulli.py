@@ -37,12 +37,12 @@ class Bernoulli(Family):
     # -- Statistics -----------------------------------------------------------------------------------------------
 
     @property
-    def summary(self) -> Summary:
-        return Summary("moments", observed=True, above=float(self.threshold))
+    def summaries(self) -> tuple[Summary, ...]:
+        return (Summary("moments", observed=True, above=float(self.threshold)),)
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 
-    def estimate(self, statistics: Moments, smoothing: Smoothing) -> LinearEstimate:
+    def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> LinearEstimate:
         """The probability of yes; smoothing adds pseudo-counts to no and yes."""
         assert statistics.observed is not None
         counts = np.stack([(statistics.observed - statistics.total).high, statistics.total.high], axis=-1)

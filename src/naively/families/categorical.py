@@ -14,9 +14,9 @@ from naively.families.base import READS_LABELS, Family, Summary
 from naively.families.counts import Counts, merged_labels
 from naively.families.linear import logs_and_zeros
 from naively.kernels import frozen, reference, repays_compiler
-from naively.labels import MISSING, as_label, label_order, positions_in, recoded
+from naively.labels import as_label, label_order, positions_in, recoded
 from naively.smoothing import Smoothing, smoothed_frequencies
-from naively.table import NO_INTEGER, Kind, Table
+from naively.table import NO_INTEGER, NOT_WHOLE, Kind, Table
 from naively.typing import FloatArray, IntArray, Label
 
 WIDEST_GAPS = 4
@@ -63,12 +63,12 @@ class Categorical(Family):
     # -- Statistics -----------------------------------------------------------------------------------------------
 
     @property
-    def summary(self) -> Summary:
-        return Summary("counts")
+    def summaries(self) -> tuple[Summary, ...]:
+        return (Summary("counts"),)
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 
-    def estimate(self, statistics: Counts, smoothing: Smoothing) -> CategoricalEstimate:
+    def estimate(self, statistics: Counts, *, smoothing: Smoothing) -> CategoricalEstimate:
         """The probability of each value; smoothing adds pseudo-counts to each."""
         if self.categories is not None:
             wider = tuple(merged_labels(labels, self.categories) for labels in statistics.categories)
@@ -77,20 +77,30 @@ class Categorical(Family):
             smoothed_frequencies(statistics.table(position).high, smoothing, labels)
             for position, labels in enumerate(statistics.categories)
         ]
-        return CategoricalEstimate(statistics.categories, tuple(probabilities))
+        return CategoricalEstimate(statistics.categories, probabilities, statistics.cells.shape[0])
 
 
 # -- Evidence -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class CategoricalEstimate:
-    """The probabilities of a group of columns: one table (classes, values) per column."""
+class LabelTables:
+    """Evidence of labels, by look-up.
+
+    Parameters
+    ----------
+    categories : tuple of tuples of labels
+        The known values of each column.
+    tables : tuple of ndarray (classes, values + 2)
+        What each value says; the last two are for a value that is not known, and for a missing cell.
+    n_classes : int
+    """
 
     reads: ClassVar[str] = "codes"
 
     categories: tuple[tuple[Label, ...], ...]
-    probabilities: tuple[FloatArray, ...]
+    tables: tuple[FloatArray, ...]
+    n_classes: int
 
     @cached_property
     def codebook(self) -> Codebook:
@@ -98,22 +108,24 @@ class CategoricalEstimate:
         return Codebook(self.categories)
 
     @cached_property
-    def _log_table(self) -> FloatArray:
-        """The log-probability of every cell of the codebook, (cells, classes); 0 in the cells of the unknown."""
+    def _look_up_table(self) -> FloatArray:
+        """The evidence of every cell of the codebook, (cells, classes)."""
         book = self.codebook
-        n_classes = len(self.probabilities[0]) if self.probabilities else 0
-        table = np.zeros((book.n_cells, n_classes))
-        for position, probability in enumerate(self.probabilities):
-            logs, zeros = logs_and_zeros(probability)
-            if zeros is not None:
-                logs = np.where(zeros, -np.inf, logs)
-            table[book.cells_of(position)] = logs.T
-        return table
+        result = np.zeros((book.n_cells, self.n_classes))
+        for position, table in enumerate(self.tables):
+            result[book.cells_of(position)] = table[:, :-2].T
+            unknown = int(book.offset[position] + book.size[position])
+            result[unknown : unknown + 2] = table[:, -2:].T
+            if book.direct[position]:  # numbers in the gaps between the known ones are unknown, too
+                gaps = np.ones(int(book.size[position]), dtype=bool)
+                gaps[book.cells_of(position) - book.offset[position]] = False
+                result[book.offset[position] + np.flatnonzero(gaps)] = table[:, -2]
+        return result
 
     def evidence(self, block: IntArray) -> FloatArray:
         """The log-probability of every cell."""
         book = self.codebook
-        return self._log_table[reference.value_cells(block, book.low, book.size, book.offset)]
+        return self._look_up_table[reference.looked_up_cells(block, book.low, book.size, book.offset)]
 
     def add_to(self, scores: FloatArray, block: IntArray) -> None:
         """Add the log-probability of every row."""
@@ -121,27 +133,50 @@ class CategoricalEstimate:
         if repays_compiler(block.size * scores.shape[1]):
             from naively.kernels.category_counts import add_looked_up
 
-            add_looked_up(frozen(block), book.low, book.size, book.offset, self._log_table, scores)
+            add_looked_up(frozen(block), book.low, book.size, book.offset, self._look_up_table, scores)
         else:
-            reference.add_looked_up(block, book.low, book.size, book.offset, self._log_table, scores)
+            reference.add_looked_up(block, book.low, book.size, book.offset, self._look_up_table, scores)
+
+    def describe(self) -> dict[str, Any]:
+        """The evidence of every value, per column."""
+        return {"evidence": [_by_label(*column) for column in zip(self.categories, self.tables, strict=True)]}
+
+
+class CategoricalEstimate(LabelTables):
+    """The probabilities of a group of columns, (classes, values) each; unknown and missing cells say nothing."""
+
+    def __init__(self, categories: tuple[tuple[Label, ...], ...], probabilities: Sequence[FloatArray], n_classes: int):
+        tables = tuple(_with_silence(probability) for probability in probabilities)
+        super().__init__(categories, tables, n_classes)
+        object.__setattr__(self, "probabilities", tuple(probabilities))
+
+    probabilities: ClassVar[tuple[FloatArray, ...]]
 
     # -- Description ----------------------------------------------------------------------------------------------
 
     def describe(self) -> dict[str, Any]:
         """The probability of every value, per column."""
-        return {
-            "probability": [
-                {label: table[:, place] for place, label in enumerate(labels)}
-                for labels, table in zip(self.categories, self.probabilities, strict=True)
-            ]
-        }
+        return {"probability": [_by_label(*column) for column in zip(self.categories, self.probabilities, strict=True)]}
+
+
+def _with_silence(probability: FloatArray) -> FloatArray:
+    """Log-probabilities, with two columns of zeros for what is unknown and what is missing."""
+    logs, zeros = logs_and_zeros(probability)
+    if zeros is not None:
+        logs = np.where(zeros, -np.inf, logs)
+    return np.column_stack([logs, np.zeros((len(logs), 2))])
+
+
+def _by_label(labels: Sequence[Label], table: FloatArray) -> dict[Label, FloatArray]:
+    return {label: table[:, place] for place, label in enumerate(labels)}
 
 
 class Codebook:
     """Where the values of each column stand in a flat look-up table.
 
-    Column i owns the cells ``offset[i] ... offset[i] + size[i]``, the last for whatever is missing or unknown. A column
-    whose labels are whole numbers close together is read as it is, shifted by ``low[i]``; any other by its labels.
+    Column i owns the cells from ``offset[i]`` on: `size[i]` for values, one for an unknown value and one for a missing
+    cell. A column whose labels are whole numbers close together is read as it is, shifted by ``low[i]``; any other by
+    its labels.
     """
 
     def __init__(self, categories: Sequence[Sequence[Label]]):
@@ -153,7 +188,7 @@ class Codebook:
         ]
         self.low = np.array([low for low, _ in bounds], dtype=np.int64)
         self.size = np.array([size for _, size in bounds], dtype=np.int64)
-        ends = np.cumsum(self.size + 1)
+        ends = np.cumsum(self.size + 2)
         self.offset = np.concatenate([[0], ends[:-1]]).astype(np.int64)
         self.n_cells = int(ends[-1]) if len(ends) else 0
 
@@ -194,12 +229,12 @@ class Codebook:
         if kind == "empty":
             return np.full(table.n_rows, NO_INTEGER)
         codes, labels = table.labels(position)
-        known = positions_in(self.categories[place], labels)
-        codes = recoded(codes, known)
+        missing = codes < 0
+        codes = recoded(codes, positions_in(self.categories[place], labels))
         if self.direct[place]:
-            numbers = np.array([int(label) for label in self.categories[place]] + [NO_INTEGER], dtype=np.int64)
-            return numbers[codes]
-        return np.where(codes == MISSING, NO_INTEGER, codes)
+            numbers = np.array([int(label) for label in self.categories[place]] + [NOT_WHOLE], dtype=np.int64)
+            codes = numbers[codes]
+        return np.where(missing, NO_INTEGER, codes)
 
 
 def _close_together(labels: Sequence[Label]) -> bool:

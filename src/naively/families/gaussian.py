@@ -73,12 +73,12 @@ class Gaussian(Family):
     # -- Statistics -----------------------------------------------------------------------------------------------
 
     @property
-    def summary(self) -> Summary:
-        return Summary("moments", observed=True, squares=True)
+    def summaries(self) -> tuple[Summary, ...]:
+        return (Summary("moments", observed=True, squares=True),)
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 
-    def estimate(self, statistics: Moments, smoothing: Smoothing) -> GaussianEstimate:
+    def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> GaussianEstimate:
         """Means and variances; smoothing does not touch them, the floor does."""
         weight, mean, scatter = centred(statistics)
         all_weight, all_mean, all_scatter = _pooled(statistics)

@@ -40,12 +40,12 @@ class Multinomial(Family):
     # -- Statistics -----------------------------------------------------------------------------------------------
 
     @property
-    def summary(self) -> Summary:
-        return Summary("moments", observed=False, nonnegative=True)
+    def summaries(self) -> tuple[Summary, ...]:
+        return (Summary("moments", observed=False, nonnegative=True),)
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 
-    def estimate(self, statistics: Moments, smoothing: Smoothing) -> LinearEstimate:
+    def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> LinearEstimate:
         """The probability of each column; smoothing adds pseudo-counts to every column."""
         frequencies = smoothed_frequencies(statistics.total.high, smoothing, statistics.columns)
         slope, no_other = logs_and_zeros(frequencies)

@@ -32,12 +32,12 @@ class Poisson(Family):
     # -- Statistics -----------------------------------------------------------------------------------------------
 
     @property
-    def summary(self) -> Summary:
-        return Summary("moments", observed=True, nonnegative=True)
+    def summaries(self) -> tuple[Summary, ...]:
+        return (Summary("moments", observed=True, nonnegative=True),)
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 
-    def estimate(self, statistics: Moments, smoothing: Smoothing) -> LinearEstimate:
+    def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> LinearEstimate:
         """The rate of each column in each class."""
         assert statistics.observed is not None
         weight, total = statistics.observed.high, statistics.total.high

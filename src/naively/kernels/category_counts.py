@@ -1,21 +1,32 @@
 """How often each value of each column occurs in each class, over a row-major block of integers.
 
-Column `i` owns the cells ``offset[i] ... offset[i] + size[i]`` of a flat table; value v falls in cell
-``offset[i] + v - low[i]``, and any value outside ``low[i] ... low[i] + size[i] - 1`` in the last one: the cell of
-the missing and the unknown. Reading and writing the table share this rule.
+Column `i` owns some cells of a flat table from ``offset[i]`` on; value v in ``low[i] ... low[i] + size[i] - 1`` is in
+cell ``offset[i] + v - low[i]``. When counting, any other falls in the next cell; when looking up, an unknown value does
+and a missing one falls in the cell after that.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from naively.kernels.double_double import accumulate
 from naively.typing import FloatArray, IntArray
 
+MISSING = np.iinfo(np.int64).min
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _cell(shifted: int, size: int, offset: int) -> int:
     return offset + (shifted if 0 <= shifted < size else size)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _looked_up(value: int, low: int, size: int, offset: int) -> int:
+    shifted = value - low
+    if 0 <= shifted < size:
+        return offset + shifted
+    return offset + size + (value == MISSING)
 
 
 @njit(cache=True, nogil=True)
@@ -65,20 +76,20 @@ def add_value_weights(
 def add_looked_up(
     block: IntArray, low: IntArray, size: IntArray, offset: IntArray, table: FloatArray, scores: FloatArray
 ) -> None:
-    """Add to the scores (rows, classes) the table's row (cells, classes) of each value."""
+    """Add to the scores (rows, classes) the table's row (cells, classes) of each value, `MISSING` among them."""
     n_rows, n_columns = block.shape
     n_classes = scores.shape[1]
     for row in range(n_rows):
         if n_classes == 2:  # the usual case, kept in registers
             first, second = 0.0, 0.0
             for column in range(n_columns):
-                cell = _cell(block[row, column] - low[column], size[column], offset[column])
+                cell = _looked_up(block[row, column], low[column], size[column], offset[column])
                 first += table[cell, 0]
                 second += table[cell, 1]
             scores[row, 0] += first
             scores[row, 1] += second
         else:
             for column in range(n_columns):
-                cell = _cell(block[row, column] - low[column], size[column], offset[column])
+                cell = _looked_up(block[row, column], low[column], size[column], offset[column])
                 for code in range(n_classes):
                     scores[row, code] += table[cell, code]

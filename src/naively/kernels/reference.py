@@ -70,11 +70,19 @@ def value_weights(
     return sum_by_code(flat, spread, shape[0] * shape[1]).reshaped(shape)
 
 
+def looked_up_cells(block: IntArray, low: IntArray, size: IntArray, offset: IntArray) -> IntArray:
+    """The cell that each value is looked up in: after a column's values one for the unknown and one for the missing."""
+    cells = block - low
+    outside = (cells < 0) | (cells >= size) | (block == np.iinfo(np.int64).min)
+    missing = block == np.iinfo(np.int64).min
+    return np.asarray(np.where(outside, size + missing, cells) + offset, dtype=np.int64)
+
+
 def add_looked_up(
     block: IntArray, low: IntArray, size: IntArray, offset: IntArray, table: FloatArray, scores: FloatArray
 ) -> None:
     """Add to the scores the table's row of each value, column by column."""
-    cells = value_cells(block, low, size, offset)
+    cells = looked_up_cells(block, low, size, offset)
     for column in range(block.shape[1]):
         scores += table[cells[:, column]]
 

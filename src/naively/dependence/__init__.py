@@ -1,0 +1,1 @@
+"""Experts that relax the independence assumption, and the pool that joins them with ``auto``."""

@@ -1,0 +1,218 @@
+"""A sample of the rows that merges, forgets and does not depend on their order.
+
+Every distinct row has a 64-bit hash of its content; the rows with the smallest hashes are kept, each with the weight it
+has in all. Which rows these are depends on the rows alone, not on the order in which they came or on how they were cut.
+Two samples merge into the sample of both; a row that is forgotten leaves. While there are no more distinct rows than
+places, the sample is all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively.errors import ForgetError
+from naively.kernels import frozen, repays_compiler
+from naively.sums import RELATIVE_NOISE
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@dataclass(frozen=True, eq=False)
+class Reservoir:
+    """The kept rows, in the order of their hashes.
+
+    Parameters
+    ----------
+    capacity : int
+        How many distinct hashes are kept at most.
+    hashes : ndarray of uint64
+    codes : ndarray of int
+        Each row's position among the classes.
+    weights : ndarray of float
+    columns : mapping from str to ndarray
+        The cells: float64 with NaN, or objects (labels, None where missing).
+    """
+
+    capacity: int
+    hashes: AnyArray
+    codes: IntArray
+    weights: FloatArray
+    columns: Mapping[str, AnyArray]
+
+    @classmethod
+    def empty(cls, capacity: int) -> Reservoir:
+        """No rows at all."""
+        return cls(capacity, np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0), {})
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Reservoir):
+            return NotImplemented
+        return (
+            self.capacity == other.capacity
+            and np.array_equal(self.hashes, other.hashes)
+            and np.array_equal(self.codes, other.codes)
+            and np.array_equal(self.weights, other.weights)
+            and self.columns.keys() == other.columns.keys()
+            and all(_same_cells(cells, other.columns[name]) for name, cells in self.columns.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of_rows(
+        cls, capacity: int, hashes: AnyArray, codes: IntArray, weights: FloatArray, columns: Mapping[str, AnyArray]
+    ) -> Reservoir:
+        """From rows in any order, equal ones among them: merge the equal, keep the smallest hashes."""
+        order = np.lexsort((codes, hashes))
+        hashes, codes, weights = hashes[order], codes[order], weights[order]
+        new = np.ones(len(hashes), dtype=bool)
+        new[1:] = (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1])
+        first = np.flatnonzero(new)
+        weights = np.add.reduceat(weights, first) if len(first) else weights
+        hashes, codes = hashes[first], codes[first]
+        distinct = np.cumsum(np.concatenate([[True], hashes[1:] != hashes[:-1]]) if len(hashes) else np.zeros(0, bool))
+        n_kept = int(np.searchsorted(distinct, capacity, side="right"))
+        kept = order[first[:n_kept]]
+        cells = {name: values[kept] for name, values in columns.items()}
+        return cls(capacity, hashes[:n_kept], codes[:n_kept], weights[:n_kept], cells)
+
+    def __add__(self, other: Reservoir) -> Reservoir:
+        """Merge the samples of two sets of rows."""
+        if len(self) == 0 or len(other) == 0:
+            return other if len(self) == 0 else self
+        names = dict.fromkeys([*self.columns, *other.columns])
+        columns = {name: np.concatenate([self._cells(name, other), other._cells(name, self)]) for name in names}
+        return Reservoir.of_rows(
+            min(self.capacity, other.capacity),
+            np.concatenate([self.hashes, other.hashes]),
+            np.concatenate([self.codes, other.codes]),
+            np.concatenate([self.weights, other.weights]),
+            columns,
+        )
+
+    def _cells(self, name: str, other: Reservoir) -> AnyArray:
+        """The cells of a column, missing ones if only the other has it; objects where either side holds labels."""
+        mine, theirs = self.columns.get(name), other.columns.get(name)
+        if mine is not None:
+            return mine if theirs is None or theirs.dtype == mine.dtype else _as_labels(mine)
+        assert theirs is not None
+        return np.full(len(self), np.nan if theirs.dtype.kind == "f" else None, dtype=theirs.dtype)
+
+    def __sub__(self, other: Reservoir) -> Reservoir:
+        """Forget rows: those that are kept lose their weight, and leave when they have none."""
+        mine = {key: place for place, key in enumerate(zip(self.hashes.tolist(), self.codes.tolist(), strict=True))}
+        weights = self.weights.copy()
+        reach = self.hashes[-1] if len(self) else np.uint64(0)
+        for key, weight in zip(
+            zip(other.hashes.tolist(), other.codes.tolist(), strict=True), other.weights, strict=True
+        ):
+            place = mine.get(key)
+            if place is not None:
+                weights[place] -= weight
+            elif key[0] <= reach or len(self) == 0:
+                raise ForgetError("One of these rows was never learnt: it would be among the kept rows if it had been.")
+        weights[np.abs(weights) <= 1e4 * RELATIVE_NOISE * self.weights] = 0.0
+        weights[np.abs(weights) <= 1e-12 * self.weights] = 0.0
+        if (weights < 0).any():
+            raise ForgetError("A row would be forgotten more often than it was learnt.")
+        return self._chosen(weights > 0, weights)
+
+    def _chosen(self, kept: AnyArray, weights: FloatArray) -> Reservoir:
+        columns = {name: cells[kept] for name, cells in self.columns.items()}
+        return Reservoir(self.capacity, self.hashes[kept], self.codes[kept], weights[kept], columns)
+
+    def scaled(self, factor: float) -> Reservoir:
+        """Every row's weight times a factor."""
+        return Reservoir(self.capacity, self.hashes, self.codes, self.weights * factor, self.columns)
+
+    def for_classes(self, positions: IntArray) -> Reservoir:
+        """The same rows under another numbering of the classes; rows of dropped classes have no weight and leave."""
+        codes = positions[self.codes] if len(self) else self.codes
+        renumbered = Reservoir(self.capacity, self.hashes, codes, self.weights, self.columns)
+        if (codes < 0).any():
+            renumbered = renumbered._chosen(codes >= 0, self.weights)
+        order = np.lexsort((renumbered.codes, renumbered.hashes))
+        if (order == np.arange(len(order))).all():
+            return renumbered
+        return Reservoir(
+            self.capacity,
+            renumbered.hashes[order],
+            renumbered.codes[order],
+            renumbered.weights[order],
+            {name: cells[order] for name, cells in renumbered.columns.items()},
+        )
+
+    def smallest(self, n: int) -> Reservoir:
+        """The sample that a smaller capacity would have kept."""
+        return Reservoir.of_rows(n, self.hashes, self.codes, self.weights, self.columns)
+
+
+def _as_labels(cells: AnyArray) -> AnyArray:
+    if cells.dtype.kind != "f":
+        return cells
+    return np.array([None if value != value else value for value in cells.tolist()], dtype=object)
+
+
+def _same_cells(first: AnyArray, second: AnyArray) -> bool:
+    if first.dtype.kind == "f" and second.dtype.kind == "f":
+        return bool(np.array_equal(first, second, equal_nan=True))
+    return bool(first.tolist() == second.tolist())
+
+
+# -- hashes ---------------------------------------------------------------------------------------------------------
+
+
+def text_hash(text: str) -> np.uint64:
+    """A stable 64-bit hash of a text."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+def label_hashes(labels: Sequence[Label]) -> AnyArray:
+    """The hash of each label: of its text, or of the number it is."""
+    return np.array(
+        [text_hash(label) if isinstance(label, str) else _float_bits(float(label)) for label in labels], dtype=np.uint64
+    )
+
+
+def _float_bits(value: float) -> np.uint64:
+    return np.uint64(np.float64(value + 0.0).view(np.uint64))
+
+
+def mixed(bits: AnyArray) -> AnyArray:
+    """Spread the bits of 64-bit integers evenly (Steele, Lea and Flood's SplitMix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * MIX_1
+    bits = (bits ^ (bits >> np.uint64(27))) * MIX_2
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def add_number_hashes(hashes: AnyArray, block: FloatArray, salts: AnyArray) -> None:
+    """Add to each row's hash those of its numbers, each salted by its column; missing cells add nothing.
+
+    Adding makes the hash independent of the columns' order.
+    """
+    if repays_compiler(block.size):
+        from naively.kernels.row_hashes import add_number_hashes as compiled
+
+        compiled(hashes, frozen(block), salts)
+        return
+    with np.errstate(over="ignore"):
+        cells = mixed((block + 0.0).view(np.uint64) ^ salts)
+        cells[np.isnan(block)] = 0
+        hashes += cells.sum(axis=1, dtype=np.uint64)
+
+
+def add_label_hashes(hashes: AnyArray, codes: IntArray, label_bits: AnyArray, salt: Any) -> None:
+    """The same for a column of labels, from their codes (-1: missing)."""
+    with np.errstate(over="ignore"):
+        bits = np.append(mixed(label_bits ^ salt), np.uint64(0))
+        hashes += bits[codes]

@@ -1,0 +1,244 @@
+"""The recipes that weigh evidence: from a model's statistics to an additive model, and from that to a scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from naively.additive.curves import Curve, Curves
+from naively.additive.model import (
+    AdditiveModel,
+    Column,
+    ColumnStatistics,
+    LabelColumn,
+    NumericColumn,
+    Term,
+    fit_additive,
+)
+from naively.errors import ParameterError, SchemaError
+from naively.evidence import Factor
+from naively.families import Categorical, Family, Stacked
+from naively.families.categorical import LabelTables
+from naively.families.counts import Counts
+from naively.families.gaussian import centred
+from naively.families.histograms import Histograms
+from naively.families.moments import Moments
+from naively.labels import positions_in
+from naively.reservoir import Reservoir
+from naively.schema import Schema
+from naively.statistics import Statistics
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+REPEATS = 4
+"""A kept row that was learnt several times is dealt to up to so many folds of the cross-fit."""
+
+
+@dataclass(frozen=True)
+class Tempering:
+    """How evidence is weighed.
+
+    Parameters
+    ----------
+    candidates : tuple of str
+        The ways of weighing that are averaged: "T" (one temperature), "W" (a weight per column), "V3" (and effects of
+        values), "CV" (and class-wise deviations).
+    rows : int
+        On how many of the kept rows, at most, they are fitted.
+    """
+
+    candidates: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """An additive model and what it was made from.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    factors : list of Factor
+        The same as curves and tables, ready for the scorer.
+    readable : list of int
+        The positions of its columns in the schema.
+    labels : list
+        The values of each categorical column, None for the numeric ones.
+    kept : list of Column
+        The cells of all kept rows.
+    codes, weights : ndarray
+        Their classes and weights.
+    """
+
+    model: AdditiveModel
+    factors: list[Factor]
+    readable: list[int]
+    labels: list[tuple[Label, ...] | None]
+    kept: list[Column]
+    codes: IntArray
+    weights: FloatArray
+
+
+def weigh(
+    schema: Schema,
+    families: Sequence[Family | None],
+    statistics: Statistics,
+    tempering: Tempering,
+    n_threads: int,
+) -> Weighed:
+    """Fit the additive model of the statistics."""
+    kept = statistics.kept
+    if kept is None or len(kept) == 0:
+        raise SchemaError(
+            "This recipe weighs evidence on a sample of the rows, but none was kept: the model was fitted with another "
+            "recipe. Fit again."
+        )
+    readable = [place for place, family in enumerate(families) if family is not None]
+    densities = _densities([families[place] for place in readable], schema, readable)
+    columns, labels = _columns(schema, families, statistics, readable)
+    cells = [_cells(kept, schema.names[place], known) for place, known in zip(readable, labels, strict=True)]
+    chosen, weights = _dealt(kept.smallest(tempering.rows))
+    model = fit_additive(
+        columns,
+        statistics.class_weight.high,
+        [(kind, values[chosen]) for kind, values in cells],
+        kept.codes[chosen],
+        weights,
+        densities,
+        tempering.candidates,
+        n_threads,
+    )
+    factors = _factors(model, families, readable, labels, columns, statistics.class_weight.high)
+    return Weighed(model, factors, readable, labels, cells, kept.codes, kept.weights)
+
+
+def _densities(families: Sequence[Family | None], schema: Schema, readable: Sequence[int]) -> tuple[str, ...]:
+    """The densities that are stacked: those of the numeric columns, which must agree."""
+    found: set[tuple[str, ...]] = set()
+    for place, family in zip(readable, families, strict=True):
+        if isinstance(family, Stacked):
+            found.add(family.densities)
+        elif not isinstance(family, Categorical):
+            raise ParameterError(
+                f"Column {schema.names[place]!r}: a recipe that weighs evidence reads numbers with Stacked(), labels "
+                f"with Categorical(), not with {family!r}. Use recipe='textbook' for this family."
+            )
+    if len(found) > 1:
+        raise ParameterError(f"All Stacked() columns must have the same densities, got {sorted(found)}.")
+    return found.pop() if found else ("t",)
+
+
+def _columns(
+    schema: Schema, families: Sequence[Family | None], statistics: Statistics, readable: Sequence[int]
+) -> tuple[list[ColumnStatistics], list[tuple[Label, ...] | None]]:
+    """What is known of each column, and the values of the categorical ones."""
+    moments_summary, histogram_summary = Stacked().summaries
+    moments, histograms = statistics.table(moments_summary), statistics.table(histogram_summary)
+    counts = statistics.table(Categorical().summaries[0])
+    assert isinstance(moments, Moments)
+    assert isinstance(histograms, Histograms)
+    assert isinstance(counts, Counts)
+    weight, mean, scatter = centred(moments)
+    at = {name: place for place, name in enumerate(moments.columns)}
+    histogram_at = dict(zip(histograms.columns, histograms.histograms, strict=True))
+    counts_at = {name: place for place, name in enumerate(counts.columns)}
+    columns: list[ColumnStatistics] = []
+    labels: list[tuple[Label, ...] | None] = []
+    for place in readable:
+        name, family = schema.names[place], families[place]
+        if isinstance(family, Categorical):
+            known, table = counts.categories[counts_at[name]], counts.table(counts_at[name]).high
+            if family.categories is not None:
+                wider = Categorical(list(family.categories) + list(known)).categories or ()
+                spread = np.zeros((len(table), len(wider)))
+                spread[:, positions_in(wider, known)] = table
+                known, table = wider, spread
+            columns.append(LabelColumn(table))
+            labels.append(known)
+        else:
+            exact = tuple(part[:, at[name]] for part in (weight, mean, scatter))
+            columns.append(NumericColumn(histogram_at[name], exact))  # type: ignore[arg-type]
+            labels.append(None)
+    return columns, labels
+
+
+def _cells(kept: Reservoir, name: str, labels: tuple[Label, ...] | None) -> Column:
+    """The kept cells of a column, labels as codes."""
+    cells = kept.columns.get(name)
+    if labels is None:
+        return "numeric", np.full(len(kept), np.nan) if cells is None else cells
+    if cells is None:
+        return "categorical", np.full(len(kept), -1)
+    index: dict[object, int] = {label: code for code, label in enumerate(labels)}
+    index[None] = -1
+    return "categorical", np.array([index[value] for value in cells.tolist()], dtype=np.int64)
+
+
+def _dealt(chosen: Reservoir) -> tuple[IntArray, FloatArray]:
+    """The rows that weights are fitted on, the first among the kept ones, and their weights.
+
+    A row that was learnt several times appears several times with a share of its weight, so that it can be in several
+    folds, as its repetitions would be.
+    """
+    n_copies = np.clip(np.floor(chosen.weights), 1, REPEATS).astype(np.int64)
+    rows = np.repeat(np.arange(len(chosen)), n_copies)
+    return rows, (chosen.weights / n_copies)[rows]
+
+
+def _factors(
+    model: AdditiveModel,
+    families: Sequence[Family | None],
+    readable: Sequence[int],
+    labels: Sequence[tuple[Label, ...] | None],
+    columns: Sequence[ColumnStatistics],
+    class_weights: FloatArray,
+) -> list[Factor]:
+    """The model's terms as curves and tables, one per column."""
+    known, missing = _gathered(model, columns, class_weights)
+    numeric = [place for place, values in enumerate(labels) if values is None]
+    labelled = [place for place, values in enumerate(labels) if values is not None]
+    factors = []
+    if numeric:
+        curves = tuple(Curve(model.terms[place].knots, known[place], missing[place]) for place in numeric)
+        factors.append(_factor(families, readable, numeric, Curves(curves)))
+    if labelled:
+        tables = tuple(np.column_stack([known[place], missing[place]]) for place in labelled)
+        values = tuple(labels[place] or () for place in labelled)
+        factors.append(_factor(families, readable, labelled, LabelTables(values, tables, len(class_weights))))
+    return factors
+
+
+def _factor(
+    families: Sequence[Family | None], readable: Sequence[int], places: Sequence[int], estimate: Curves | LabelTables
+) -> Factor:
+    family = families[readable[places[0]]]
+    assert family is not None
+    return Factor(family, np.array([readable[place] for place in places], dtype=np.int64), estimate)
+
+
+def _gathered(
+    model: AdditiveModel, columns: Sequence[ColumnStatistics], class_weights: FloatArray
+) -> tuple[list[AnyArray], list[FloatArray]]:
+    """One table per column for its values, and what it says when missing: indicators and the bias folded in.
+
+    The bias is shared by the columns that were never missing, if there are any, and else by all: a column that was
+    never missing says nothing when it is.
+    """
+    n_columns = len(columns)
+    known = [term.table.copy() for term in model.terms[:n_columns]]
+    missing = [np.zeros(len(class_weights)) for _ in columns]
+    for term in model.terms[n_columns:]:
+        _fold_indicator(term, known, missing)
+    complete = [place for place, column in enumerate(columns) if np.array_equal(column.observed, class_weights)]
+    sharing = complete or list(range(n_columns))
+    for place in sharing:
+        known[place] += (model.bias / len(sharing))[:, None]
+        if not complete:
+            missing[place] += model.bias / len(sharing)
+    return known, missing
+
+
+def _fold_indicator(term: Term, known: list[AnyArray], missing: list[FloatArray]) -> None:
+    known[term.column] += term.table[:, :1]
+    missing[term.column] += term.table[:, 1]
