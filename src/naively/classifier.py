@@ -16,6 +16,7 @@ from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, SchemaError
 from naively.evidence import Scorer, make_factors
 from naively.families import Family
+from naively.pooled import PooledScorer
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, require_rows, summaries_of
 from naively.smoothing import Smoothing, as_smoothing
@@ -31,9 +32,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    recipe : "auto", "textbook" or "fast", default="auto"
+    recipe : "auto", "strong", "textbook" or "fast", default="auto"
         A named set of defaults; the parameters below override it. "auto": stacked densities and categories, each
-        column's evidence weighed so that the probabilities are calibrated. "textbook": Gaussian and categorical
+        column's evidence weighed so that the probabilities are calibrated. "strong": the same, pooled with experts that
+        relax the independence of the columns. "textbook": Gaussian and categorical
         columns, Laplace smoothing, the class frequencies as prior, every column counted in full. "fast": bins, and one
         temperature.
     families : family, str or dict, optional
@@ -46,6 +48,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The probability of each class before any evidence.
     prior_smoothing : smoothing, float or str, optional
         Pseudo-counts of the estimated prior; none by default.
+    kept_rows : int, optional
+        How many rows the recipes that weigh evidence keep as a sample (4096 in "auto", 32768 in "strong"). More rows
+        give better weights and take longer.
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
@@ -92,6 +97,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         smoothing: Any = None,
         prior: Any = "estimated",
         prior_smoothing: Any = None,
+        kept_rows: int | None = None,
         n_threads: int | None = None,
     ):
         self.recipe = recipe
@@ -99,6 +105,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.smoothing = smoothing
         self.prior = prior
         self.prior_smoothing = prior_smoothing
+        self.kept_rows = kept_rows
         self.n_threads = n_threads
 
     def __sklearn_tags__(self) -> Any:
@@ -229,8 +236,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             positions = schema.locate(table)
             schema = schema.completed(table, positions, lambda names, kinds: self._assigned(names, kinds, recipe))
-        kept_rows = recipe.kept_rows
+        kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
         return schema, local.count(table, schema, positions, classes, codes, weights, n_threads, kept_rows)
+
+    def _checked_kept_rows(self) -> int:
+        count = self.kept_rows
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ParameterError(f"kept_rows must be a whole number of at least 1, got {count!r}.")
+        return int(count)
 
     def _first_schema(self, table: Table, recipe: Recipe) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
@@ -327,6 +340,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_rows, n_columns, n_classes)
+            In the recipe "strong" more terms follow the columns: pairs, experts and their pool. `evidence_names_` names
+            them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
@@ -347,6 +362,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 column = {name: _of_column(values, place) for name, values in described.items()}
                 result[self.schema_.names[member]] = {"family": factor.family, **column}
         return {name: result[name] for name in self.schema_.names if name in result}
+
+    @property
+    def evidence_names_(self) -> list[str]:
+        """What the terms of `evidence` are called: the columns, and what the recipe adds to them."""
+        self._require_fitted()
+        return list(self._estimated()[0].names)
 
     @property
     def class_prior_(self) -> FloatArray:
@@ -373,7 +394,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decider.warn()
         return result
 
-    def _ready(self, X: Any, prior: Any) -> tuple[Table, IntArray | None, Scorer, Decider]:
+    def _ready(self, X: Any, prior: Any) -> tuple[Table, IntArray | None, Scorer | PooledScorer, Decider]:
         """All that an answer needs: the table, where its columns are, the estimates and the prior."""
         self._require_fitted()
         table = read_table(X)
@@ -393,7 +414,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rule = as_smoothing(self.prior_smoothing, "prior_smoothing")
         return class_prior(prior, rule, self.classes_, self.statistics_.class_weight.high)
 
-    def _estimated(self) -> tuple[Scorer, FloatArray]:
+    def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         basis = (self.statistics_, self.recipe, self.families, self.smoothing, self.prior, self.prior_smoothing)
         if not self._estimates or any(old is not new for old, new in zip(self._estimates[0], basis, strict=True)):
@@ -401,15 +422,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._estimates[:] = [basis, (scorer, log_prior(self.class_prior_))]
         return self._estimates[1]  # type: ignore[no-any-return]
 
-    def _scorer(self, recipe: Recipe) -> Scorer:
+    def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
         """The estimates of all columns, weighed if the recipe says so."""
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         if recipe.tempering is None:
             factors = make_factors(schema, families, self._smoothings(schema.names, recipe), statistics)
-        else:
-            factors = weigh(schema, families, statistics, recipe.tempering, thread_count(self.n_threads)).factors
-        return Scorer(factors, len(schema.names), len(self.classes_))
+            return Scorer(factors, schema.names, len(self.classes_))
+        weighed = weigh(schema, families, statistics, recipe.tempering, thread_count(self.n_threads))
+        if recipe.pooled:
+            return PooledScorer(weighed, schema, len(self.classes_))
+        scorer = Scorer(weighed.factors, schema.names, len(self.classes_))
+        scorer.weighed = weighed
+        return scorer
 
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
         """The family of each column, which must need no more than was kept of it."""

@@ -237,8 +237,8 @@ def _verdict(reasons: Reasons) -> str:
     truth = "rightly" if reasons.truth == reasons.winner else f"wrongly: it is {reasons.truth}"
     return (
         f"[bold]Why held-out row {reasons.number} is taken for {reasons.winner}[/], with probability "
-        f"{reasons.probability:.3f}, {truth}. Each column's evidence for it and against the others, in bits: a bit "
-        "doubles the odds, a missing cell gives none."
+        f"{reasons.probability:.3f}, {truth}. Each column's evidence for it and against the others, in bits; a bit "
+        "doubles the odds."
     )
 
 
@@ -265,9 +265,9 @@ def differences_table(demo: Demo) -> Table:
     """How far the model is from the same one got by another way."""
     table = Table("way", box=box.SIMPLE_HEAD)
     table.add_column("difference", justify="right")
-    table.add_row(f"learn {N_FORGOTTEN} rows more, then forget them", f"{demo.after_forgetting:g}")
-    table.add_row("learn two halves apart, then add the models", f"{demo.after_merging:g}")
-    table.add_row("save to a file, then load it", f"{demo.after_loading:g}")
+    table.add_row(f"learn {N_FORGOTTEN} rows more, then forget them", f"{demo.after_forgetting:.1g}")
+    table.add_row("learn two halves apart, then add the models", f"{demo.after_merging:.1g}")
+    table.add_row("save to a file, then load it", f"{demo.after_loading:.1g}")
     return table
 
 

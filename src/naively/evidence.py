@@ -77,8 +77,12 @@ def make_factors(
 class Scorer:
     """The factors of a model, ready to read tables."""
 
-    def __init__(self, factors: Sequence[Factor], n_columns: int, n_classes: int):
-        self.factors, self.n_columns, self.n_classes = factors, n_columns, n_classes
+    weighed: Any = None
+    """What the evidence was weighed by, in the recipes that do."""
+
+    def __init__(self, factors: Sequence[Factor], names: Sequence[str], n_classes: int):
+        self.factors, self.names, self.n_classes = factors, names, n_classes
+        self.n_columns = len(names)
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""

@@ -27,6 +27,8 @@ class Recipe:
         How many rows are kept as a sample.
     tempering : Tempering or None
         How evidence is weighed on them; None: every column counts in full.
+    pooled : bool
+        Whether experts that relax independence are pooled with it.
     """
 
     numeric: Family
@@ -35,12 +37,16 @@ class Recipe:
     prior_smoothing: Smoothing
     kept_rows: int = 0
     tempering: Tempering | None = None
+    pooled: bool = False
 
+
+ALL_WAYS = Tempering(("T", "W", "V3", "CV"), 4096)
 
 RECIPES = {
     "textbook": Recipe(Gaussian(), Categorical(), Laplace(), NoSmoothing()),
     "fast": Recipe(Stacked(("pkid",)), Categorical(), Laplace(), Laplace(), 2048, Tempering(("T",), 2048)),
-    "auto": Recipe(Stacked(), Categorical(), Laplace(), Laplace(), 4096, Tempering(("T", "W", "V3", "CV"), 4096)),
+    "auto": Recipe(Stacked(), Categorical(), Laplace(), Laplace(), 4096, ALL_WAYS),
+    "strong": Recipe(Stacked(), Categorical(), Laplace(), Laplace(), 32768, ALL_WAYS, pooled=True),
 }
 
 

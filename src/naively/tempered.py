@@ -103,6 +103,7 @@ def weigh(
         columns,
         statistics.class_weight.high,
         [(kind, values[chosen]) for kind, values in cells],
+        chosen,
         kept.codes[chosen],
         weights,
         densities,

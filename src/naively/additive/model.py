@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -168,6 +167,21 @@ class LeaveOneOut:
 
 
 @dataclass(frozen=True)
+class Reweighted:
+    """Additive scores: a start (classes,), and terms."""
+
+    start: FloatArray
+    terms: Sequence[Term]
+
+    def __call__(self, columns: Sequence[Column]) -> FloatArray:
+        """Scores (rows, classes)."""
+        total = np.repeat(self.start[:, None], len(columns[0][1]), axis=1)
+        for term in self.terms:
+            total += term.evidence(columns[term.column][1])
+        return total.T
+
+
+@dataclass(frozen=True)
 class AdditiveModel:
     """A fitted additive model.
 
@@ -195,21 +209,13 @@ class AdditiveModel:
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
-        return log_softmax(self._scores(self.terms, self.log_prior + self.bias, columns)).T
+        return log_softmax(Reweighted(self.log_prior + self.bias, self.terms)(columns).T).T
 
-    def reweighted(self, prior_scale: float, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> Any:
-        """A function from columns to scores (rows, classes) with other coefficients in the same estimates."""
+    def reweighted(self, prior_scale: float, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> Reweighted:
+        """The same estimates with other coefficients."""
         fitted = Coefficients(prior_scale, bias, weights, effects)
         terms = [term for term in fold_terms(self.estimates, self.bases, self.indicators, fitted) if term.table.any()]
-        start = prior_scale * self.log_prior + bias
-        return lambda columns: self._scores(terms, start, columns).T
-
-    @staticmethod
-    def _scores(terms: Sequence[Term], start: FloatArray, columns: Sequence[Column]) -> FloatArray:
-        total = np.repeat(start[:, None], len(columns[0][1]), axis=1)
-        for term in terms:
-            total += term.evidence(columns[term.column][1])
-        return total
+        return Reweighted(prior_scale * self.log_prior + bias, terms)
 
 
 def is_missing(values: AnyArray) -> AnyArray:
@@ -221,6 +227,7 @@ def fit_additive(
     statistics: Sequence[ColumnStatistics],
     class_weights: FloatArray,
     kept: Sequence[Column],
+    rows: IntArray,
     codes: IntArray,
     weights: FloatArray,
     densities: Sequence[str],
@@ -236,6 +243,8 @@ def fit_additive(
     class_weights : ndarray (classes,)
     kept : sequence of Column
         The cells of the rows that weights are fitted on.
+    rows : ndarray (rows,)
+        Where these stand among all kept rows.
     codes, weights : ndarray (rows,)
         Their classes and weights.
     densities, candidates : sequences of str
@@ -250,7 +259,7 @@ def fit_additive(
     indicators = _missing_indicators(kept, statistics, class_weights)
     for column, table in indicators:
         evidence.append(table.leave_one_out(is_missing(kept[column][1]).astype(np.int64), codes))
-    chosen = {name: CANDIDATES[name] for name in (candidates if len(codes) >= FEW_ROWS else ["T"])}
+    chosen = {name: CANDIDATES[name] for name in (candidates if weights.sum() >= FEW_ROWS else ["T"])}
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     bases = [
         _basis(one, values) if with_effects else _no_basis for one, (_, values) in zip(statistics, kept, strict=True)
@@ -271,7 +280,7 @@ def fit_additive(
     shares = candidate_shares(crossed, codes, weights)
     averaged = average(list(fitted.values()), shares, log_prior)
     loo = LeaveOneOut(
-        rows=np.arange(len(codes)),
+        rows=rows,
         folds=folds,
         design=design,
         candidates=tuple(chosen),

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from naively.dependence.counts import KERNEL_WORK, PairCounts, base_measure, column_sums
-from naively.dependence.discretise import BinPlan, BoolArray, FloatArray, IntArray
+from naively.dependence.counts import PairCounts, base_measure, column_sums
+from naively.dependence.discretise import BinPlan
+from naively.kernels import repays_compiler
+from naively.typing import AnyArray, FloatArray, IntArray
 
 BACK_OFF = 2.0
 MARGINAL_BACK_OFF = 1.0
@@ -138,7 +140,7 @@ def one_parent_scores(model: OneParentModel, cells: IntArray, left: LeftOut) -> 
     totals = model.counts.singles.sum(axis=1)[np.maximum(cells, 0)] - left.weights[:, None]
     is_parent = (cells >= 0) & (totals > SEEN)
     n_classes = left.log_prior.shape[1]
-    if cells.size * cells.shape[1] * n_classes <= KERNEL_WORK:
+    if not repays_compiler(cells.size * cells.shape[1] * n_classes):
         return one_parent_scores_reference(model, cells, left, is_parent)
     from naively.kernels import dependence as kernels
 
@@ -158,7 +160,7 @@ def one_parent_scores(model: OneParentModel, cells: IntArray, left: LeftOut) -> 
 
 
 def one_parent_scores_reference(
-    model: OneParentModel, cells: IntArray, left: LeftOut, is_parent: BoolArray
+    model: OneParentModel, cells: IntArray, left: LeftOut, is_parent: AnyArray
 ) -> FloatArray:
     """`kernels.score_one_parent` in plain NumPy: one gather per parent column."""
     n_columns = cells.shape[1]

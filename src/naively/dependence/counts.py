@@ -11,10 +11,11 @@ from itertools import combinations
 
 import numpy as np
 
-from naively.dependence.discretise import BinPlan, FloatArray, IntArray
+from naively.dependence.discretise import BinPlan
+from naively.kernels import repays_compiler
+from naively.typing import FloatArray, IntArray
 
 # Below so many elementary additions the plain NumPy path is faster than loading compiled code.
-KERNEL_WORK = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def forget(whole: FloatArray, part: FloatArray) -> FloatArray:
 def count_pairs(cells: IntArray, target: IntArray, n_cells: int, n_classes: int, weights: FloatArray) -> PairCounts:
     """Count the cell pairs of all rows, in one pass."""
     class_weights = np.bincount(target, weights=weights, minlength=n_classes).astype(np.float64)
-    if cells.size * cells.shape[1] > KERNEL_WORK:
+    if repays_compiler(cells.size * cells.shape[1]):
         from naively.kernels import dependence as kernels
 
         upper = np.zeros((n_cells, n_cells, n_classes))
@@ -125,7 +126,7 @@ def count_triples(
     cells = np.where(codes < 0, -1, codes + plan.offsets)
     base = count_pairs(cells, target, plan.n_cells, n_classes, weights)
     sizes = np.asarray(plan.sizes, dtype=np.int64)
-    if codes.size * codes.shape[1] ** 2 > KERNEL_WORK:
+    if repays_compiler(codes.size * codes.shape[1] ** 2):
         from naively.kernels import dependence as kernels
 
         starts = triple_starts(sizes)

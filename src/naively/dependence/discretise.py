@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-Column = tuple[Literal["numeric", "categorical"], NDArray[Any]]
+from naively.additive.model import Column
+from naively.typing import FloatArray, IntArray
 
 MISSING = -1
 

@@ -9,10 +9,11 @@ from typing import Literal, Protocol
 import numpy as np
 from scipy.special import log_softmax
 
-from naively.dependence.additive import AdditiveModel, Scorer, candidate_design, candidate_scorer, other_columns_scorer, take_rows
+from naively.additive.model import AdditiveModel, Column, Reweighted
+from naively.dependence.additive import candidate_design, candidate_scorer, other_columns_scorer, take_rows
 from naively.dependence.ande import OneParentModel, estimate_one_parent
 from naively.dependence.counts import count_pairs, count_triples
-from naively.dependence.discretise import BinPlan, Column, FloatArray, IntArray, columns_within_budget, encode, plan_bins
+from naively.dependence.discretise import BinPlan, columns_within_budget, encode, plan_bins
 from naively.dependence.joint_gaussian import (
     JointGaussian,
     Rescaling,
@@ -24,8 +25,9 @@ from naively.dependence.joint_gaussian import (
 )
 from naively.dependence.pairs import PairCorrections, PairFit, PairTerm, estimate_corrections, fit_pairs, pair_terms
 from naively.dependence.pool import temper, tempered
-from naively.dependence.softmax_regression import log_loss
+from naively.dependence.softmax_regression import log_loss, one_repetition
 from naively.dependence.two_parents import TwoParentModel, estimate_two_parents, is_affordable
+from naively.typing import FloatArray, IntArray
 
 ONE_PARENT_BINS = 10
 TWO_PARENT_BINS = 5
@@ -72,7 +74,7 @@ class PairExpert:
     chosen: IntArray
     corrections: PairCorrections
     fit: PairFit
-    additive_scores: Scorer
+    additive_scores: Reweighted
     name: str = "additive with pairs"
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
@@ -123,7 +125,7 @@ class GaussianExpert:
     chosen: IntArray
     rescalings: tuple[Rescaling, ...]
     model: JointGaussian
-    other_scores: Scorer
+    other_scores: Reweighted
     temperature: float
     name: str
 
@@ -167,7 +169,7 @@ def fit_one_parent(
     plan = BinPlan(tuple(sizes.cuts[index] for index in chosen), tuple(sizes.sizes[index] for index in chosen))
     cells = plan.cells([columns[index] for index in chosen])
     model = estimate_one_parent(count_pairs(cells, target, plan.n_cells, n_classes, weights), plan)
-    scores = model.loo_scores(cells[kept.rows], kept.codes, kept.weights)
+    scores = model.loo_scores(cells[kept.rows], kept.codes, one_repetition(kept.weights))
     temperature, log_proba = temper(scores, kept.codes, kept.weights)
     return OneParentExpert(chosen, model, temperature), log_proba
 
@@ -182,7 +184,7 @@ def fit_two_parents(
         return None
     codes = encode(columns, plan)
     model = estimate_two_parents(count_triples(codes, target, plan, n_classes, weights), plan)
-    scores = model.loo_scores(codes[kept.rows], kept.codes, kept.weights)
+    scores = model.loo_scores(codes[kept.rows], kept.codes, one_repetition(kept.weights))
     temperature, log_proba = temper(scores, kept.codes, kept.weights)
     return TwoParentExpert(model, temperature), log_proba
 

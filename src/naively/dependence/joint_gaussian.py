@@ -16,8 +16,8 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import gammaln, log_softmax, ndtri
 
-from naively.dependence.discretise import FloatArray, IntArray
-from naively.dependence.softmax_regression import fit_temperature, log_loss
+from naively.dependence.softmax_regression import fit_temperature, log_loss, one_repetition
+from naively.typing import FloatArray, IntArray
 
 MEAN_STRENGTH = 0.1
 RIDGE = 1e-6
@@ -297,7 +297,7 @@ def choose_joint_gaussian(
     best: tuple[float, JointGaussian, FloatArray] | None = None
     for relative, share in product(RELATIVE_STRENGTHS, DIAGONAL_SHARES):
         model = estimate_joint_gaussian(moments, scale, relative * n_columns, share)
-        scores = model.loo_scores(rescaled, target, weights) + other_scores
+        scores = model.loo_scores(rescaled, target, one_repetition(weights)) + other_scores
         temperature = fit_temperature(scores, target, weights)
         loss = log_loss(log_softmax(temperature * scores, axis=1), target, weights)
         if best is None or loss < best[0]:

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively.dependence.ande import OneParentModel
-from naively.dependence.counts import KERNEL_WORK, column_sums
-from naively.dependence.discretise import FloatArray, IntArray
-from naively.dependence.softmax_regression import Penalty, ScoreDesign, SoftmaxWeights, fit_softmax
+from naively.dependence.counts import column_sums
+from naively.dependence.softmax_regression import Penalty, ScoreDesign, SoftmaxWeights, fit_softmax, one_repetition
+from naively.kernels import repays_compiler
+from naively.typing import FloatArray, IntArray
 
 SHRINKAGE = 10.0
 PENALTY = 30.0
@@ -157,7 +158,7 @@ def screen(
     slope, curvature = np.zeros((2, len(proba), len(first)))
     n_rows, n_classes = proba.shape[1:]
     block = max(1, BLOCK_NUMBERS // (n_rows * n_classes))
-    compiled = proba.size * len(first) > KERNEL_WORK
+    compiled = repays_compiler(proba.size * len(first))
     for start in range(0, len(first), block):
         part = slice(start, start + block)
         own = corrections.own_values(cells, target, weights, first[part], second[part])
@@ -224,7 +225,7 @@ def fit_pairs(
     -------
     The fit, or ``None`` if no pair is worth a weight.
     """
-    problem = _PairProblem(corrections, cells, target, weights, candidate, penalty)
+    problem = _PairProblem(corrections, cells, target, one_repetition(weights), candidate, penalty)
     plain = fit_softmax(*_used(candidate, target, weights), penalty)
     chosen = problem.choose([plain], [weights])[0]
     if len(chosen) == 0:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from naively.dependence.discretise import FloatArray, IntArray
 from naively.dependence.softmax_regression import Penalty, ScoreDesign, SoftmaxWeights, fit_softmax, fit_temperature
+from naively.typing import FloatArray, IntArray
 
 POOL_PENALTY = 5.0
 

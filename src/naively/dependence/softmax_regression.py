@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from naively.dependence.discretise import FloatArray, IntArray
+from naively.typing import FloatArray, IntArray
 
 MAX_ITERATIONS = 150
 # An iteration that gains less than this share of the loss moves no probability that anyone could measure.
@@ -200,6 +200,11 @@ def _curvature(log_proba: FloatArray, design: ScoreDesign, row_weights: FloatArr
 def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
     """Sum of weighted losses in nats."""
     return -float(row_weights @ log_proba[np.arange(len(target)), target])
+
+
+def one_repetition(weights: FloatArray) -> FloatArray:
+    """What is left out of a row that counts as several: one of its repetitions."""
+    return np.minimum(weights, 1.0)
 
 
 def fit_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:

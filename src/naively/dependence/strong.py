@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.dependence.additive import AdditiveModel, take_rows
-from naively.dependence.discretise import Column, FloatArray, IntArray
+from naively.additive.model import AdditiveModel, Column
+from naively.dependence.additive import take_rows
 from naively.dependence.experts import (
     Expert,
     FittedExpert,
@@ -23,6 +23,7 @@ from naively.dependence.experts import (
 )
 from naively.dependence.pairs import PairTerm
 from naively.dependence.pool import LogPool, fit_log_pool, floor_log_proba, floor_share
+from naively.typing import FloatArray, IntArray
 
 # Rows scored at once: the experts hold a few tables per row.
 SCORE_ROWS = 4096

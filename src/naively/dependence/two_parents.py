@@ -25,8 +25,10 @@ from naively.dependence.ande import (
     nothing_left_out,
     one_parent_scores,
 )
-from naively.dependence.counts import KERNEL_WORK, TripleCounts, column_sums, triple_starts
-from naively.dependence.discretise import BinPlan, BoolArray, FloatArray, IntArray
+from naively.dependence.counts import TripleCounts, column_sums, triple_starts
+from naively.dependence.discretise import BinPlan
+from naively.kernels import repays_compiler
+from naively.typing import AnyArray, FloatArray, IntArray
 
 MAX_COLUMNS = 24
 MAX_TABLE = 4e7
@@ -170,7 +172,7 @@ def two_parent_scores(model: TwoParentModel, codes: IntArray, cells: IntArray, l
     own = _own_class(model, codes, cells, left)
     without = ~is_parent.any(axis=1)
     fallback = one_parent_scores(model.one, cells, left) if without.any() else np.zeros_like(left.log_prior)
-    if n_rows * n_columns**3 * left.log_prior.shape[1] <= KERNEL_WORK:
+    if not repays_compiler(n_rows * n_columns**3 * left.log_prior.shape[1]):
         return two_parent_scores_reference(model, codes, left, own, is_parent, fallback)
     from naively.kernels import dependence as kernels
 
@@ -195,7 +197,7 @@ def two_parent_scores(model: TwoParentModel, codes: IntArray, cells: IntArray, l
 
 
 def two_parent_scores_reference(
-    model: TwoParentModel, codes: IntArray, left: LeftOut, own: _OwnClass, is_parent: BoolArray, fallback: FloatArray
+    model: TwoParentModel, codes: IntArray, left: LeftOut, own: _OwnClass, is_parent: AnyArray, fallback: FloatArray
 ) -> FloatArray:
     """`kernels.score_two_parents` in plain NumPy: a step per triple of columns over all rows."""
     n_columns = codes.shape[1]

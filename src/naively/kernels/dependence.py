@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from naively.dependence.discretise import BoolArray, FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 
 @njit(cache=True, nogil=True)
@@ -71,7 +71,7 @@ def score_one_parent(
     log_prior: FloatArray,
     log_marginal: FloatArray,
     log_conditional: FloatArray,
-    is_parent: BoolArray,
+    is_parent: AnyArray,
     scores: FloatArray,
 ) -> None:
     """Log of the mean over parents of P(y, x_i) prod_k P(x_k | y, x_i); naive Bayes without a parent.
@@ -135,7 +135,7 @@ def score_two_parents(
     log_prior: FloatArray,
     log_joint: FloatArray,
     log_conditional: FloatArray,
-    is_parent: BoolArray,
+    is_parent: AnyArray,
     fallback: FloatArray,
     scores: FloatArray,
 ) -> None:
