@@ -7,15 +7,18 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
+from naively.additive.calibration import Calibration, calibration
 from naively.decision import Decider, class_prior, log_prior
 from naively.engines import local
 from naively.engines.threads import thread_count
-from naively.errors import InputError, ParameterError, SchemaError
+from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
 from naively.evidence import Scorer, make_factors
+from naively.explanation import attribute, explanation
 from naively.families import Family
+from naively.leave_one_out import codes_among, left_out_log_prior, left_out_scores
 from naively.pooled import PooledScorer
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, require_rows, summaries_of
@@ -218,17 +221,28 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             merged._replace(schema, self.statistics_ + other.statistics_, declared)
         return merged
 
+    def with_statistics(self, statistics: Statistics) -> NaiveBayes:
+        """A new model with the parameters and columns of this one that has learnt these statistics instead.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Made from this model's: ``model.statistics_ - earlier.statistics_``, for example.
+
+        Returns
+        -------
+        NaiveBayes
+        """
+        self._require_fitted()
+        other: NaiveBayes = clone(self)
+        other._replace(self.schema_, statistics, self.declared_classes_)
+        return other
+
     def _count(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> tuple[Schema, Statistics]:
         """Read, check and count a batch; nothing of the model is changed."""
         n_threads = thread_count(self.n_threads)
         recipe = as_recipe(self.recipe)
-        table = read_table(X)
-        if isinstance(y, str):
-            table, classes, codes = split_target(table, y)
-        else:
-            classes, codes = read_target(y, table.n_rows)
-        require_rows(table)
-        weights = read_weights(sample_weight, table.n_rows)
+        table, classes, codes, weights = _read_rows(X, y, sample_weight)
         if weights is not None and not weights.any():
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         if schema is None:
@@ -346,6 +360,120 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
 
+    def explain(self, X: Any, target: Any = None, prior: Any = None) -> Any:
+        """Why each row is, or is not, of a class: the evidence of the prior and of every column, in bits.
+
+        A bit doubles the odds. The bits of a row add up to ``log2(P / (1 - P))``, P being the probability of the class;
+        `naively.explanation` says how "the rest" is weighed where there are more than two classes.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`.
+        target : label, optional
+            The class to speak for; by default each row's predicted one.
+
+        Returns
+        -------
+        data frame
+            Of the same library as X; of pandas if X is no data frame; where pandas is not installed, a dict of lists.
+            For each row of X one row for the prior and one for each of `evidence_names_`: ``row`` (its position in X),
+            ``column``, ``value`` (as text; null where missing), ``class`` and ``bits``.
+
+        Examples
+        --------
+        >>> from naively.explanation import as_text
+        >>> rows = [{"coat": "striped"}, {"coat": "plain"}, {"coat": "plain"}]
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog", "dog"])
+        >>> print(as_text(model.explain([{"coat": "plain"}])))
+        row 0: dog against the rest, probability 0.818
+        +1.17  coat      plain
+        +1.00  prior
+        +2.17  log-odds
+        """
+        table, positions, scorer, decider = self._ready(X, prior)
+        evidence = scorer.evidence(table, positions)
+        chosen = decider.choose(evidence.sum(axis=1), slice(0, table.n_rows))
+        if target is not None:
+            chosen = np.full(table.n_rows, self._class_code(target))
+        decider.warn()
+        bits = attribute(decider.log_prior, evidence, chosen)
+        return explanation(X, table, positions, self.schema_.names, scorer.names, self.classes_, chosen, bits)
+
+    def _class_code(self, label: Any) -> int:
+        known = self.classes_.tolist()
+        if isinstance(label, np.generic):
+            label = label.item()
+        if label not in known:
+            raise ParameterError(f"target must be one of the classes {listed(known, 20)}, got {label!r}.")
+        return int(known.index(label))
+
+    def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> FloatArray:
+        """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
+
+        Nothing is fitted again; it takes about the time of a prediction.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that the model has learnt, as they were given to `fit`; a row loses its whole weight. Without X, the
+            rows that the recipe has kept, as in `calibration_`: there, evidence is weighed by what the rows of other
+            folds say.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+
+        Notes
+        -----
+        The answer is that of `forget` and `predict_log_proba`, row by row. `Kernel`, `Binned` and `Stacked` do not
+        choose their bandwidths, cuts and shares again. A class of which nothing is left stays, without any rows.
+
+        Examples
+        --------
+        >>> X, y = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]], ["a", "a", "a", "b", "b", "b"]
+        >>> model = NaiveBayes("textbook").fit(X, y)
+        >>> model.loo(X, y)[0].round(3)
+        array([ -1.352,  -0.299])
+        >>> model.forget(X[:1], y[:1]).predict_log_proba(X[:1])[0].round(3)
+        array([ -1.352,  -0.299])
+        """
+        self._require_fitted()
+        if X is None:
+            return self._left_out_of_kept_rows()
+        recipe = as_recipe(self.recipe)
+        if recipe.tempering is not None:
+            raise ParameterError(
+                f"Recipe {self.recipe!r} weighs evidence on the rows it has kept: loo() without arguments gives their "
+                "leave-one-out answers. Use recipe='textbook' for other rows."
+            )
+        table, classes, codes, weights = _read_rows(X, y, sample_weight)
+        scores, logs = left_out_scores(
+            self.schema_,
+            self._checked_families(recipe),
+            self._smoothings(self.schema_.names, recipe),
+            self.statistics_,
+            table,
+            self.schema_.locate(table),
+            codes_among(self.classes_, classes, codes),
+            weights,
+            thread_count(self.n_threads),
+        )
+        # HERE
+        decider = Decider(logs)
+        decider.normalise(scores, slice(0, table.n_rows))
+        decider.warn()
+        return scores
+
+    def _left_out_of_kept_rows(self) -> FloatArray:
+        scorer = self._estimated()[0]
+        if scorer.weighed is None:
+            raise ParameterError(
+                f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
+                "that the model has learnt."
+            )
+        return scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
+
     def parameters(self) -> dict[str, dict[str, Any]]:
         """The estimated parameters of every column, by name; arrays follow `classes_`.
 
@@ -380,6 +508,30 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The weight of the rows of each class."""
         self._require_fitted()
         return self.statistics_.class_weight.high
+
+    @property
+    def calibration_(self) -> Calibration:
+        """How good the probabilities are: accuracy, log-loss, Brier score, calibration error and reliability.
+
+        Measured on the kept rows, each as seen by estimates and weights that did not learn from it, under the class
+        frequencies as prior. Only the recipes that keep rows have it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = np.repeat([[1.0], [2.0], [7.0], [8.0]], 5, axis=0), [0] * 10 + [1] * 10
+        >>> NaiveBayes("fast").fit(X, y).calibration_.accuracy
+        1.0
+        """
+        self._require_fitted()
+        scorer = self._estimated()[0]
+        if scorer.weighed is None:
+            raise RecipeError(
+                f"calibration_ is measured on kept rows, and recipe {self.recipe!r} keeps none. Fit with "
+                "recipe='auto', 'fast' or 'strong', or score other rows."
+            )
+        loo = scorer.weighed.model.loo
+        return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
@@ -493,6 +645,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         self._require_fitted()
         save(self, path)
+
+
+def _read_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Table, AnyArray, IntArray, FloatArray | None]:
+    """The rows, the classes among them, each row's position among these, and the weights."""
+    table = read_table(X)
+    if isinstance(y, str):
+        table, classes, codes = split_target(table, y)
+    else:
+        classes, codes = read_target(y, table.n_rows)
+    require_rows(table)
+    return table, classes, codes, read_weights(sample_weight, table.n_rows)
 
 
 def _of_column(values: Any, place: int) -> Any:

@@ -76,7 +76,7 @@ class Decider:
     """
 
     def __init__(self, logs: FloatArray):
-        self._log_prior = logs
+        self.log_prior = logs
         self.n_impossible = 0
 
     def add_prior(self, scores: FloatArray, rows: slice) -> FloatArray:
@@ -84,7 +84,7 @@ class Decider:
 
         Returns the best of each row.
         """
-        prior = self._log_prior if self._log_prior.ndim == 1 else self._log_prior[rows]
+        prior = self.log_prior if self.log_prior.ndim == 1 else self.log_prior[rows]
         scores += prior
         best = _by_class(scores).max(axis=0)
         if not np.isfinite(best).all():

@@ -8,6 +8,7 @@
     │   └── SchemaError                  columns that do not fit the model, or two models that do not fit each other
     ├── ParameterError (ValueError)      a parameter of the model that makes no sense
     ├── ForgetError (ValueError)         rows to forget that were never learnt
+    ├── RecipeError (AttributeError)     an attribute that only models of another recipe have
     └── ModelFileError (ValueError)      a model file that is damaged, edited, too large or of another version
 
     NaivelyWarning (UserWarning)         the answer stands, but look at this
@@ -42,6 +43,10 @@ class ParameterError(NaivelyError, ValueError):
 
 class ForgetError(NaivelyError, ValueError):
     """Rows were to be forgotten that had never been learnt."""
+
+
+class RecipeError(NaivelyError, AttributeError):
+    """Only models of another recipe have this attribute."""
 
 
 class ModelFileError(NaivelyError, ValueError):

@@ -17,7 +17,7 @@ from naively.families import Estimate, Family
 from naively.families.linear import LinearEstimate
 from naively.schema import Schema
 from naively.smoothing import Smoothing
-from naively.statistics import Statistics
+from naively.statistics import ColumnStatistics, Statistics
 from naively.table import SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -52,6 +52,17 @@ def make_factors(
     statistics: Statistics,
 ) -> list[Factor]:
     """Estimate every group of columns that has the same family and the same smoothing."""
+    factors = []
+    for family, smoothing, members in grouped(families, smoothings):
+        estimate = family.estimate(*statistics_of(schema, family, members, statistics), smoothing=smoothing)
+        factors.append(Factor(family, np.array(members, dtype=np.int64), estimate))
+    return factors
+
+
+def grouped(
+    families: Sequence[Family | None], smoothings: Sequence[Smoothing]
+) -> list[tuple[Family, Smoothing, list[int]]]:
+    """The columns, by position, that have the same family and the same smoothing."""
     groups: list[tuple[Family, Smoothing, list[int]]] = []
     place_of: dict[tuple[int, int], list[int]] = {}
     for position, (family, smoothing) in enumerate(zip(families, smoothings, strict=True)):
@@ -65,13 +76,15 @@ def make_factors(
                 groups.append((family, smoothing, known))
             place_of[id(family), id(smoothing)] = known
         known.append(position)
-    factors = []
-    for family, smoothing, members in groups:
-        names = schema.names if len(members) == len(schema.names) else tuple(schema.names[place] for place in members)
-        tables = [statistics.table(summary).for_columns(names) for summary in family.summaries]
-        estimate = family.estimate(*tables, smoothing=smoothing)
-        factors.append(Factor(family, np.array(members, dtype=np.int64), estimate))
-    return factors
+    return groups
+
+
+def statistics_of(
+    schema: Schema, family: Family, members: Sequence[int], statistics: Statistics
+) -> list[ColumnStatistics]:
+    """What a family needs to know of its columns."""
+    names = schema.names if len(members) == len(schema.names) else tuple(schema.names[place] for place in members)
+    return [statistics.table(summary).for_columns(names) for summary in family.summaries]
 
 
 class Scorer:
@@ -127,20 +140,26 @@ class Scorer:
         return lambda scores, rows: estimate.add_to(scores, read(rows))
 
     def _read(self, factor: Factor, table: Table, positions: IntArray | None) -> Callable[[slice], AnyArray]:
-        """A function from a slice of rows to the block that the factor's estimate reads."""
-        chosen = self._chosen(factor, positions)
-        if factor.estimate.reads == "numbers":
-            return lambda rows: table.numbers(chosen, rows)
-        everything = np.arange(table.n_columns, dtype=np.int64)
-        estimate: Any = factor.estimate
-        reader: Callable[[slice], AnyArray] = estimate.codebook.reader(table, everything if chosen is None else chosen)
-        return reader
+        return block_reader(factor.estimate, table, self._chosen(factor, positions))
 
     def _chosen(self, factor: Factor, positions: IntArray | None) -> IntArray | None:
-        """The table's positions of the factor's columns; None for all in order."""
-        if positions is not None:
-            return np.asarray(positions[factor.members])
-        return None if len(factor.members) == self.n_columns else factor.members
+        return chosen_columns(factor.members, positions, self.n_columns)
+
+
+def chosen_columns(members: IntArray, positions: IntArray | None, n_columns: int) -> IntArray | None:
+    """The table's positions of some of the model's columns; None for all in order."""
+    if positions is not None:
+        return np.asarray(positions[members])
+    return None if len(members) == n_columns else members
+
+
+def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callable[[slice], AnyArray]:
+    """A function from a slice of rows to the block of the chosen columns that the estimate reads."""
+    if estimate.reads == "numbers":
+        return lambda rows: table.numbers(chosen, rows)
+    everything = np.arange(table.n_columns, dtype=np.int64)
+    reader: Callable[[slice], AnyArray] = estimate.codebook.reader(table, everything if chosen is None else chosen)
+    return reader
 
 
 def _all(table: Table) -> slice:

@@ -77,6 +77,10 @@ class Histogram:
     counts: FloatArray
     cap: int = CAP
 
+    def __post_init__(self) -> None:
+        # One layout in memory, however the counts came about: sums over them then round alike.
+        object.__setattr__(self, "counts", np.ascontiguousarray(self.counts))
+
     @classmethod
     def empty(cls, n_classes: int, cap: int = CAP) -> Histogram:
         """Return the histogram of no rows: the identity of ``+``."""
@@ -92,6 +96,8 @@ class Histogram:
 
             return cls(*count_cells(values, codes, n_classes, weights, cap), cap)
         observed = ~np.isnan(values) & (codes >= 0)
+        if weights is not None:
+            observed &= weights > 0
         if not observed.all():
             values, codes = values[observed], codes[observed]
             weights = None if weights is None else weights[observed]

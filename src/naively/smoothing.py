@@ -53,6 +53,22 @@ class Smoothing:
         """
         raise NotImplementedError(f"{type(self).__name__} must say its pseudo-counts.")  # pragma: no cover
 
+    def pseudo_counts_without(
+        self, pseudo_counts: FloatArray, marginal: FloatArray, total: FloatArray, n_values: int
+    ) -> FloatArray:
+        """The pseudo-counts of values, given what is left of their counts: the same for rules that look at no counts.
+
+        Parameters
+        ----------
+        pseudo_counts : ndarray
+            What they were before.
+        marginal, total : ndarray
+            What is left of the value, and of all values, over all classes.
+        n_values : int
+            How many values there are.
+        """
+        return pseudo_counts
+
 
 @dataclass(frozen=True)
 class Lidstone(Smoothing):
@@ -160,6 +176,12 @@ class MEstimate(Smoothing):
         uniform = np.full(counts.shape[-1], 1.0 / max(counts.shape[-1], 1))
         return self.m * (uniform if self.p == "uniform" else shares(counts.sum(axis=0), uniform))
 
+    def pseudo_counts_without(
+        self, pseudo_counts: FloatArray, marginal: FloatArray, total: FloatArray, n_values: int
+    ) -> FloatArray:
+        looks = isinstance(self.p, str) and self.p == "marginal"
+        return self.m * share(marginal, total, 1.0 / n_values) if looks else pseudo_counts
+
 
 @dataclass(frozen=True)
 class Dirichlet(Smoothing):
@@ -242,6 +264,11 @@ def smoothed_frequencies(counts: FloatArray, smoothing: Smoothing, labels: Seque
     total = counts + smoothing.pseudo_counts(counts, labels)
     uniform = np.full(counts.shape[-1], 1.0 / max(counts.shape[-1], 1))
     return shares(total, shares(total.sum(axis=0), uniform))
+
+
+def share(part: FloatArray, whole: FloatArray, otherwise: FloatArray | float) -> FloatArray:
+    """``part / whole``; `otherwise` where there is no whole."""
+    return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), otherwise))
 
 
 def shares(counts: FloatArray, otherwise: FloatArray) -> FloatArray:

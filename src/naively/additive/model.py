@@ -295,8 +295,9 @@ def fit_additive(
 def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:
     """Deal the rows of each class to folds in turn; they come in the order of their hashes, which is random enough."""
     by_class = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[by_class], codes[by_class])
     folds = np.empty(len(codes), dtype=np.int64)
-    folds[by_class] = np.arange(len(codes)) % n_folds
+    folds[by_class] = (np.arange(len(codes)) - first) % n_folds
     return folds
 
 

@@ -299,15 +299,6 @@ def _effect_gradient(columns: FloatArray, residual: FloatArray) -> FloatArray:
     return np.asarray(residual @ columns)
 
 
-def stratified_folds(codes: IntArray, n_folds: int, seed: int) -> IntArray:
-    """Deal the rows of each class to folds at random (rows,)."""
-    shuffled = np.random.default_rng(seed).permutation(len(codes))
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    folds = np.empty(len(codes), np.int64)
-    folds[by_class] = np.arange(len(codes)) % n_folds
-    return folds
-
-
 def fit_candidates(
     design: Design, candidates: dict[str, Candidate] = CANDIDATES, starts: dict[str, Coefficients] | None = None
 ) -> dict[str, Coefficients]:

@@ -43,12 +43,16 @@ class StrongModel:
         Class prior, which the floor mixes in (classes,).
     floor
         Share of the prior in each probability.
+    left_out
+        Log-probabilities of the rows that the additive model kept, each by experts that did not learn it
+        (rows, classes).
     """
 
     experts: tuple[Expert, ...]
     pool: LogPool
     prior: FloatArray
     floor: float
+    left_out: FloatArray
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
@@ -103,7 +107,8 @@ def fit_strong(
     ]
     experts = [expert for expert in found if expert is not None]
     kept = additive.loo
-    pool = fit_log_pool([log_proba for _, log_proba in experts], kept.codes, kept.weights)
-    return StrongModel(
-        tuple(expert for expert, _ in experts), pool, np.exp(additive.log_prior), floor_share(len(kept.codes))
-    )
+    log_probas = [log_proba for _, log_proba in experts]
+    pool = fit_log_pool(log_probas, kept.codes, kept.weights)
+    prior, floor = np.exp(additive.log_prior), floor_share(len(kept.codes))
+    left_out = floor_log_proba(pool.log_proba(log_probas), prior, floor)
+    return StrongModel(tuple(expert for expert, _ in experts), pool, prior, floor, left_out)

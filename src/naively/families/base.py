@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
 from naively.table import Kind
-from naively.typing import AnyArray, FloatArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,26 @@ class Estimate(Protocol):
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """The evidence that rows get from a model without them.
+
+    Parameters
+    ----------
+    reads : str
+        Whether the blocks it is given hold "numbers" or "codes".
+    evidence : callable
+        From a block of rows that were learnt, their class codes and their weights to the log-likelihood of every cell,
+        (rows, columns, classes), under the statistics without that row; 0 where the cell is missing.
+    codebook : optional
+        How labels become codes.
+    """
+
+    reads: str
+    evidence: Callable[[AnyArray, IntArray, FloatArray], FloatArray]
+    codebook: Any = None
+
+
+@dataclass(frozen=True)
 class Family:
     """Base of the families. A family is a value: its options, and nothing learnt."""
 
@@ -73,6 +93,9 @@ class Family:
 
     estimate: ClassVar[Callable[..., Estimate]]
     """The parameters, from the merged statistics (one argument per summary) and the keyword `smoothing`: pure."""
+
+    leave_one_out: ClassVar[Callable[..., LeftOut]]
+    """The same arguments to the evidence of rows that the statistics hold, each without itself."""
 
 
 READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "mixed", "empty")

@@ -9,15 +9,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.errors import ParameterError
-from naively.families.base import READS_LABELS, Family, Summary
-from naively.families.counts import Counts, merged_labels
+from naively.errors import ForgetError, ParameterError
+from naively.families.base import READS_LABELS, Family, LeftOut, Summary
+from naively.families.counts import Counts, frequencies_without, merged_labels
 from naively.families.linear import logs_and_zeros
 from naively.kernels import frozen, reference, repays_compiler
 from naively.labels import as_label, label_order, positions_in, recoded
 from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.table import NO_INTEGER, NOT_WHOLE, Kind, Table
-from naively.typing import FloatArray, IntArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+UNKNOWN = -2
+"""What stands for a value that is not known, among the places of those that are."""
 
 WIDEST_GAPS = 4
 """Whole-number labels are looked up directly while their range is at most so many times their number (plus 1024)."""
@@ -70,14 +73,52 @@ class Categorical(Family):
 
     def estimate(self, statistics: Counts, *, smoothing: Smoothing) -> CategoricalEstimate:
         """The probability of each value; smoothing adds pseudo-counts to each."""
-        if self.categories is not None:
-            wider = tuple(merged_labels(labels, self.categories) for labels in statistics.categories)
-            statistics = statistics.with_categories(wider)
+        statistics = self._with_declared(statistics)
         probabilities = [
             smoothed_frequencies(statistics.table(position).high, smoothing, labels)
             for position, labels in enumerate(statistics.categories)
         ]
         return CategoricalEstimate(statistics.categories, probabilities, statistics.cells.shape[0])
+
+    def _with_declared(self, statistics: Counts) -> Counts:
+        if self.categories is None:
+            return statistics
+        return statistics.with_categories(
+            tuple(merged_labels(labels, self.categories) for labels in statistics.categories)
+        )
+
+    # -- Leave-one-out --------------------------------------------------------------------------------------------
+
+    def leave_one_out(self, statistics: Counts, *, smoothing: Smoothing) -> LeftOut:
+        """Counts without the row: exact. A value that only the row has is unknown without it, unless declared."""
+        statistics = self._with_declared(statistics)
+        book = Codebook(statistics.categories)
+        declared = set(self.categories or ())
+        stays = [np.array([label in declared for label in labels], dtype=bool) for labels in statistics.categories]
+
+        def evidence(block: IntArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+            places = book.places[reference.looked_up_cells(block, book.low, book.size, book.offset)]
+            result = np.zeros((*block.shape, statistics.cells.shape[0]))
+            for column, labels in enumerate(statistics.categories):
+                _refuse_unknown((places[:, column] == UNKNOWN) & (weights > 0), statistics.columns[column])
+                known = np.flatnonzero(places[:, column] >= 0)
+                place, own, weight = places[known, column], codes[known], weights[known]
+                counts = statistics.table(column)
+                frequency = frequencies_without(counts, smoothing, labels, place, own, weight)
+                vanishes = ~stays[column][place] & (counts.high.sum(axis=0)[place] - weight <= 0)
+                with np.errstate(divide="ignore"):
+                    result[known, column] = np.where(vanishes, 0.0, np.log(frequency)).T
+            return result
+
+        return LeftOut("codes", evidence, book)
+
+
+def _refuse_unknown(unknown: AnyArray, column: str) -> None:
+    if unknown.any():
+        raise ForgetError(
+            f"Column {column!r}: row {int(np.flatnonzero(unknown)[0])} has a value that was never learnt. Only rows "
+            "that the model has learnt can be left out."
+        )
 
 
 # -- Evidence -----------------------------------------------------------------------------------------------------
@@ -200,6 +241,15 @@ class Codebook:
         else:
             places = np.arange(len(labels), dtype=np.int64)
         return np.asarray(self.offset[position] + places)
+
+    @cached_property
+    def places(self) -> IntArray:
+        """What each cell stands for: the place of a value, `UNKNOWN`, or -1 for a missing cell."""
+        result = np.full(self.n_cells, UNKNOWN, dtype=np.int64)
+        result[self.offset + self.size + 1] = -1
+        for position, labels in enumerate(self.categories):
+            result[self.cells_of(position)] = np.arange(len(labels))
+        return result
 
     def reader(self, table: Table, positions: IntArray) -> Callable[[slice], IntArray]:
         """A function that gives the block of integers (rows, columns) of a slice of rows."""

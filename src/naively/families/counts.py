@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from naively.errors import ForgetError
 from naively.labels import label_order, positions_in
+from naively.smoothing import Smoothing, share
 from naively.sums import Sum
-from naively.typing import IntArray, Label
+from naively.typing import FloatArray, IntArray, Label
 
 
 @dataclass(frozen=True)
@@ -134,3 +136,42 @@ def merged_labels(first: Sequence[Label], second: Sequence[Label]) -> tuple[Labe
     if first == second:
         return tuple(first)
     return tuple(sorted({**dict.fromkeys(first), **dict.fromkeys(second)}, key=label_order))
+
+
+# -- Leave-one-out ------------------------------------------------------------------------------------------------
+
+
+def frequencies_without(
+    counts: Sum, smoothing: Smoothing, labels: Sequence[Any], places: IntArray, codes: IntArray, weights: FloatArray
+) -> FloatArray:
+    """What `smoothed_frequencies` gives for one value, in every class, once a row with that value is taken away.
+
+    Parameters
+    ----------
+    counts : Sum of shape (n_classes, n_values)
+    smoothing, labels
+        As in `smoothed_frequencies`.
+    places, codes, weights : ndarray (n_rows,)
+        The value, the class and the weight of each row.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_rows)
+    """
+    rows, n_values = np.arange(len(places)), max(counts.shape[1], 1)
+    of_class = counts.total(1)
+    count, total = counts.high[:, places], np.repeat(of_class.high[:, None], len(places), axis=1)
+    count[codes, rows] = _left(counts[codes, places], weights)
+    total[codes, rows] = _left(of_class[codes], weights)
+    marginal, everything = count.sum(axis=0), total.sum(axis=0)
+    before = np.broadcast_to(smoothing.pseudo_counts(counts.high, labels), counts.shape)
+    pseudo_counts = smoothing.pseudo_counts_without(before[:, places], marginal, everything, n_values)
+    borrowed = share(marginal, everything, 1.0 / n_values)
+    return share(count + pseudo_counts, total + before.sum(axis=1, keepdims=True), borrowed)
+
+
+def _left(count: Sum, weights: FloatArray) -> FloatArray:
+    left = (count - Sum(weights)).without_noise(count.high).high
+    if (left < 0).any():
+        raise ForgetError("These rows have values that the model has learnt less often: they were never all learnt.")
+    return left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -10,12 +11,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, Summary
-from naively.families.moments import Moments
+from naively.families.base import Family, LeftOut, Summary
+from naively.families.linear import classes_last
+from naively.families.moments import Moments, placed
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing, require_number
 from naively.sums import Sum
-from naively.typing import FloatArray
+from naively.typing import FloatArray, IntArray
 
 LARGEST_DEVIATION = 1e150
 """Deviations are held within this many standard deviations, so that their squares stay finite."""
@@ -80,44 +82,70 @@ class Gaussian(Family):
 
     def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> GaussianEstimate:
         """Means and variances; smoothing does not touch them, the floor does."""
-        weight, mean, scatter = centred(statistics)
-        all_weight, all_mean, all_scatter = _pooled(statistics)
+        return GaussianEstimate(*self._parameters(centred(statistics), pooled(statistics)))
+
+    def _parameters(self, of_class: Centred, of_all: Centred) -> tuple[FloatArray, FloatArray]:
+        """Means and variances (classes, ..., columns) from what is known of the classes and of all together."""
+        weight, mean, scatter = of_class
+        all_weight, all_mean, all_scatter = of_all
         overall = all_scatter / np.where(all_weight > 0, all_weight, 1.0)
         variance = self._tied(weight, scatter)
         unknown = weight == 0
         borrows = unknown if self.ties == "none" else unknown & (variance == 0)
         variance = np.where(borrows, overall, variance)
         if self.rule == "scikit-learn":
-            variance = variance + self.floor * overall.max(initial=0.0)
+            variance = variance + self.floor * overall.max(axis=-1, keepdims=True, initial=0.0)
         else:
             variance = np.maximum(variance, self.floor * overall)
-        return GaussianEstimate(np.where(unknown, all_mean, mean), variance)
+        return np.where(unknown, all_mean, mean), variance
 
     def _tied(self, weight: FloatArray, scatter: FloatArray) -> FloatArray:
-        """The variances (classes, columns): scatter over degrees of freedom, pooled along the tied axes."""
+        """The variances (classes, ..., columns): scatter over degrees of freedom, pooled along the tied axes."""
         freedom = np.where(weight > 0, weight - self.ddof, 0.0)
-        axes: tuple[int, ...] = {"none": (), "feature": (0,), "class": (1,), "all": (0, 1)}[self.ties]
+        axes: tuple[int, ...] = {"none": (), "feature": (0,), "class": (-1,), "all": (0, -1)}[self.ties]
         if axes:
             scatter = np.broadcast_to(scatter.sum(axis=axes, keepdims=True), weight.shape)
             freedom = np.broadcast_to(freedom.sum(axis=axes, keepdims=True), weight.shape)
         return np.asarray(np.where(freedom > 0, scatter / np.where(freedom > 0, freedom, 1.0), 0.0))
 
+    # -- Leave-one-out --------------------------------------------------------------------------------------------
 
-def centred(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
+        """The same estimate, of sums without one row at a time: exact, floors and ties included."""
+        return left_out(statistics, lambda *known: GaussianEstimate(*self._parameters(*known)).evidence)
+
+
+Centred = tuple[FloatArray, FloatArray, FloatArray]
+"""Weight, mean and scatter, each (classes, ..., columns)."""
+
+
+def left_out(moments: Moments, estimate: Callable[[Centred, Centred], Callable[[FloatArray], FloatArray]]) -> LeftOut:
+    """Leave-one-out of a family whose evidence follows from the weight, mean and scatter of its classes and of all."""
+    everyone = centred(moments)
+
+    def evidence(block: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+        own = centred(moments.of_own_class(block, codes, weights))
+        weight, mean, scatter = (placed(full, mine, codes) for full, mine in zip(everyone, own, strict=True))
+        return estimate((weight, mean, scatter), centred(moments.of_all_classes(block, weights)))(block)
+
+    return LeftOut("numbers", evidence)
+
+
+def centred(moments: Moments) -> Centred:
     """Weight, mean and scatter (sum of squared deviations) of every column in every class, rounded once at the end."""
     assert moments.observed is not None
     assert moments.square is not None
     return _centred(moments.observed, moments.total, moments.square)
 
 
-def _pooled(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+def pooled(moments: Moments) -> Centred:
     """The same over all classes together."""
     assert moments.observed is not None
     assert moments.square is not None
     return _centred(moments.observed.total(0), moments.total.total(0), moments.square.total(0))
 
 
-def _centred(weight: Sum, total: Sum, square: Sum) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _centred(weight: Sum, total: Sum, square: Sum) -> Centred:
     unknown = weight.high == 0
     divisor = Sum(np.where(unknown, 1.0, weight.high), weight.low)
     mean = total / divisor
@@ -131,7 +159,7 @@ def _centred(weight: Sum, total: Sum, square: Sum) -> tuple[FloatArray, FloatArr
 
 @dataclass(frozen=True)
 class GaussianEstimate:
-    """Means and variances of a group of columns, (classes, columns).
+    """Means and variances of a group of columns, (classes, columns), or (classes, rows, columns) if rows differ.
 
     A column in which a class has variance 0, all values being the same, gives no evidence. The kernels want the arrays
     as (columns, classes) and the factor 1/2 inside the scale.
@@ -144,21 +172,21 @@ class GaussianEstimate:
 
     @cached_property
     def _speaks(self) -> Any:
-        return np.asarray((self.variance > 0).all(axis=0))[:, None]
+        return np.asarray((self.variance > 0).all(axis=0))[..., None]
 
     @cached_property
     def _mean(self) -> FloatArray:
-        return np.ascontiguousarray(self.mean.T)
+        return np.ascontiguousarray(classes_last(self.mean))
 
     @cached_property
     def _scale(self) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return np.ascontiguousarray(np.where(self._speaks, np.sqrt(0.5) / np.sqrt(self.variance.T), 0.0))
+            return np.ascontiguousarray(np.where(self._speaks, np.sqrt(0.5) / np.sqrt(classes_last(self.variance)), 0.0))
 
     @cached_property
     def _peak(self) -> FloatArray:
         with np.errstate(divide="ignore"):
-            peak = -0.5 * (np.log(self.variance.T) + math.log(2 * math.pi))
+            peak = -0.5 * (np.log(classes_last(self.variance)) + math.log(2 * math.pi))
             return np.ascontiguousarray(np.where(self._speaks, peak, 0.0))
 
     def evidence(self, block: FloatArray) -> FloatArray:

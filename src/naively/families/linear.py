@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively.families.base import LeftOut
+from naively.families.moments import Moments
 from naively.table import with_data
-from naively.typing import AnyArray, FloatArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class LinearEstimate:
 
     Parameters
     ----------
-    slope, offset : ndarray of shape (classes, columns)
+    slope, offset : ndarray of shape (classes, columns), or (classes, rows, columns) if each row has its own
         Finite; 0 where the next two say that a value is impossible.
     no_other, no_zero : ndarray of bool or None
         Where a value other than zero, or zero itself, has probability 0. None: nowhere.
@@ -55,13 +57,13 @@ class LinearEstimate:
     def evidence(self, block: FloatArray) -> FloatArray:
         """The log-likelihood of every cell."""
         values, known = self._known(block)
-        result = values[:, :, None] * self.slope.T + self.offset.T
+        result = values[:, :, None] * classes_last(self.slope) + classes_last(self.offset)
         if self.base is not None:
             result += self.base(values)[:, :, None]
         if self.no_other is not None:
-            result[(values != 0)[:, :, None] & self.no_other.T] = -np.inf
+            result[(values != 0)[:, :, None] & classes_last(self.no_other)] = -np.inf
         if self.no_zero is not None:
-            result[(values == 0)[:, :, None] & self.no_zero.T] = -np.inf
+            result[(values == 0)[:, :, None] & classes_last(self.no_zero)] = -np.inf
         if known is not None:
             result[~known] = 0.0
         return np.asarray(result)
@@ -110,9 +112,24 @@ class LinearEstimate:
         return dict(self.parameters)
 
 
+def classes_last(parameters: AnyArray) -> AnyArray:
+    """From (classes, columns) to (columns, classes), or from (classes, rows, columns) to (rows, columns, classes)."""
+    return np.moveaxis(parameters, 0, -1)
+
+
 def _hits(cells: AnyArray, forbidden: AnyArray) -> AnyArray:
     """Which rows have, for a class, a cell that is forbidden in it: (rows, classes)."""
     return np.asarray(cells.astype(np.float64) @ forbidden.T.astype(np.float64) > 0)
+
+
+def left_out(moments: Moments, estimate: Callable[[Moments], LinearEstimate], above: float | None = None) -> LeftOut:
+    """Leave-one-out: the same estimate, of sums without one row at a time."""
+
+    def evidence(block: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+        counted = block if above is None else np.where(np.isnan(block), np.nan, block > above)
+        return estimate(moments.without_each(counted, codes, weights)).evidence(block)
+
+    return LeftOut("numbers", evidence)
 
 
 def logs_and_zeros(probability: FloatArray) -> tuple[FloatArray, AnyArray | None]:

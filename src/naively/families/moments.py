@@ -10,7 +10,7 @@ import numpy as np
 
 from naively.errors import ForgetError
 from naively.sums import Sum
-from naively.typing import IntArray
+from naively.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -120,3 +120,55 @@ class Moments:
     def tidy(self) -> Moments:
         """Nothing is kept for what has gone."""
         return self
+
+    # -- Leave-one-out --------------------------------------------------------------------------------------------
+
+    def without_each(self, block: FloatArray, codes: IntArray, weights: FloatArray) -> Moments:
+        """The sums without one row at a time, (classes, rows, columns): a row is in one class only.
+
+        An estimate that treats its axes as classes first and columns last takes these as it takes any others.
+        """
+        own = self.of_own_class(block, codes, weights)
+
+        def beside(everyone: Sum, mine: Sum) -> Sum:
+            high = placed(everyone.high, mine.high, codes)
+            if everyone.low is None and mine.low is None:
+                return Sum(high)
+            lows = [np.zeros(part.shape) if part.low is None else part.low for part in (everyone, mine)]
+            return Sum(high, placed(*lows, codes))
+
+        return Moments(
+            self.columns,
+            beside(self.total, own.total),
+            None if self.observed is None or own.observed is None else beside(self.observed, own.observed),
+            None if self.square is None or own.square is None else beside(self.square, own.square),
+        )
+
+    def of_own_class(self, block: FloatArray, codes: IntArray, weights: FloatArray) -> Moments:
+        """The sums of each row's class without the row, (rows, columns)."""
+        return self._map(lambda part: part[codes]) - self._of_rows(block, weights)
+
+    def of_all_classes(self, block: FloatArray, weights: FloatArray) -> Moments:
+        """The sums over all classes without the row, (rows, columns)."""
+        return self._map(lambda part: part.total(0).reshaped((1, len(self.columns)))) - self._of_rows(block, weights)
+
+    def _of_rows(self, block: FloatArray, weights: FloatArray) -> Moments:
+        """What each row adds, (rows, columns)."""
+        missing = np.isnan(block)
+        weight = np.where(missing, 0.0, weights[:, None])
+        values = np.where(missing, 0.0, block)
+        total = Sum(weight) * Sum(values)
+        observed = None if self.observed is None else Sum(weight)
+        return Moments(self.columns, total, observed, None if self.square is None else total * Sum(values))
+
+
+def placed(everyone: FloatArray, own: FloatArray, codes: IntArray) -> FloatArray:
+    """What holds for all rows, (classes, columns), once per row, with what holds for the row's own class in place.
+
+    Returns
+    -------
+    ndarray of shape (classes, rows, columns)
+    """
+    result = np.repeat(everyone[:, None, :], len(codes), axis=1)
+    result[codes, np.arange(len(codes))] = own
+    return np.asarray(result)

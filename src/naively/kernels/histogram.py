@@ -89,6 +89,8 @@ def _count_until_full(
         key = bits[row]
         if key & np.int64(0x7FFFFFFFFFFFFFFF) > np.int64(0x7FF0000000000000) or codes[row] < 0:
             continue
+        if weighted and weights[row] == 0:
+            continue
         # No branch on the sign, which is a coin toss for centred data; -1 is the key of -0.0 alone.
         key ^= (key >> 63) & np.int64(0x7FFFFFFFFFFFFFFF)
         key += key == -1

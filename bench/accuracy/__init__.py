@@ -1,0 +1,1 @@
+"""Accuracy and calibration beside other systems: ``python -m bench.accuracy --data DIR``."""

@@ -1,0 +1,42 @@
+"""Statistics and additive models of columns that tests draw."""
+
+import numpy as np
+
+from naively.additive.densities import FAMILIES
+from naively.additive.model import LabelColumn, NumericColumn, fit_additive
+from naively.additive.tempering import CANDIDATES
+from naively.histogram import Histogram
+
+
+def class_moments(values, codes, n_classes, weights=None):
+    """Weight, mean and scatter of each class, by the definition."""
+    weights = np.ones(len(codes)) if weights is None else weights
+    n, mean, scatter = np.zeros((3, n_classes))
+    for code in range(n_classes):
+        rows = (codes == code) & ~np.isnan(values)
+        n[code] = weights[rows].sum()
+        if n[code]:
+            mean[code] = weights[rows] @ values[rows] / n[code]
+            with np.errstate(over="ignore"):
+                scatter[code] = weights[rows] @ (values[rows] - mean[code]) ** 2
+    return n, mean, scatter
+
+
+def fit(columns, codes, n_classes, weights=None, n_threads=1):
+    """The additive model with all densities and candidates, every row kept."""
+    statistics = []
+    for kind, values in columns:
+        if kind == "numeric":
+            histogram = Histogram.of(values, codes, n_classes, weights)
+            statistics.append(NumericColumn(histogram, class_moments(values, codes, n_classes, weights)))
+        else:
+            counts = np.zeros((n_classes, int(values.max(initial=-1)) + 1))
+            seen = values >= 0
+            np.add.at(counts, (codes[seen], values[seen]), 1.0 if weights is None else weights[seen])
+            statistics.append(LabelColumn(counts))
+    rows = np.arange(len(codes))
+    kept = np.ones(len(codes)) if weights is None else weights
+    class_weights = np.bincount(codes, kept, n_classes)
+    return fit_additive(
+        statistics, class_weights, columns, rows, codes, kept, tuple(FAMILIES), tuple(CANDIDATES), n_threads
+    )

@@ -1,0 +1,216 @@
+"""Categories, tempering and the whole recipe."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+import naively.additive.categories as categories
+import naively.additive.tempering as tempering
+from naively.additive.calibration import calibration
+from naively.additive.curves import Curve, Curves
+from naively.additive.model import dealt_folds, is_missing
+from naively.additive.tempering import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
+
+from .tables import fit
+
+
+def table(n=300, classes=3, seed=0, missing=0.1):
+    """Draw a mixed table with missing cells."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, classes, n)
+    number = rng.normal(size=n) + codes
+    other = np.exp(rng.normal(size=n))
+    category = np.where(rng.random(n) < 0.6, codes, rng.integers(0, 5, n))
+    number[rng.random(n) < missing] = np.nan
+    category[rng.random(n) < missing] = -1
+    return [("numeric", number), ("categorical", category), ("numeric", other)], codes.astype(np.int64)
+
+
+def test_category_leave_one_out_equals_refits():
+    columns, codes = table()
+    values = columns[1][1]
+    seen = values >= 0
+    counts = np.zeros((3, 5))
+    np.add.at(counts, (codes[seen], values[seen]), 1)
+    result = categories.estimate(counts).leave_one_out(values, codes)
+    marginal = (counts.sum(axis=0) + 1) / (counts.sum() + 6)
+    for row in np.flatnonzero(seen)[:50]:
+        left = counts.copy()
+        left[codes[row], values[row]] -= 1
+        expected = np.log((left[:, values[row]] + marginal[values[row]]) / (left.sum(axis=1) + 1))
+        np.testing.assert_allclose(result[:, row], expected - expected.mean(), atol=1e-10)
+    assert not result[:, ~seen].any()
+
+
+def test_likelihoods_of_values_and_the_unseen_one_sum_to_one():
+    counts = np.array([[3.0, 0.0, 2.0], [1.0, 5.0, 0.0]])
+    np.testing.assert_allclose(np.exp(categories.estimate(counts).full).sum(axis=1), 1)
+
+
+def test_leave_one_out_prior_equals_refits():
+    codes = np.array([0, 0, 1, 2, 2, 2])
+    counts = np.bincount(codes).astype(float)
+    result = categories.leave_one_out_log_prior(counts, codes)
+    for row in range(6):
+        left = np.bincount(np.delete(codes, row), minlength=3) + 1
+        np.testing.assert_allclose(result[:, row], np.log(left / left.sum()), atol=1e-12)
+
+
+def test_a_missing_indicator_must_pay():
+    rows = np.array([500.0, 500.0])
+    assert categories.missing_indicator(np.array([50.0, 50.0]), rows) is None
+    assert categories.missing_indicator(np.array([0.0, 0.0]), rows) is None
+    kept = categories.missing_indicator(np.array([10.0, 300.0]), rows)
+    assert kept is not None
+    assert kept.table[1, 1] > kept.table[0, 1]
+
+
+def design(seed=0, rows=80, terms=4, classes=3, effects=5):
+    """Draw a design."""
+    rng = np.random.default_rng(seed)
+    evidence = rng.normal(size=(classes, rows, terms))
+    return Design(
+        evidence=evidence - evidence.mean(axis=0),
+        log_prior=log_softmax(rng.normal(size=(classes, rows))),
+        codes=rng.integers(0, classes, rows),
+        weights=rng.integers(1, 4, rows).astype(np.float64),
+        effects=rng.normal(size=(rows, effects)),
+        counted=np.array([1.0, 1.0, 1.0, 0.0]),
+        penalty=np.array([1.0, 1.0, 1.0, 30.0]),
+        temperature=0.7,
+    )
+
+
+@pytest.mark.parametrize("name", ["W", "V3", "CV"])
+def test_the_gradient_is_right(name):
+    problem = tempering._Problem(design(), CANDIDATES[name])
+    point = np.random.default_rng(1).normal(size=len(problem.penalty)) ** 2
+    error = check_grad(lambda x: problem.loss_and_gradient(x)[0], lambda x: problem.loss_and_gradient(x)[1], point)
+    assert error < 1e-3
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_a_weight_equals_repetitions_of_the_row(name):
+    weighted = design()
+    repeated = weighted.rows(np.repeat(np.arange(80), weighted.weights.astype(int)))
+    repeated = tempering.replace(repeated, weights=np.ones(len(repeated.codes)))
+    a, b = fit_candidate(weighted, CANDIDATES[name]), fit_candidate(repeated, CANDIDATES[name])
+    np.testing.assert_allclose(a.weights, b.weights, atol=1e-4)
+    np.testing.assert_allclose(a.effects, b.effects, atol=1e-4)
+    np.testing.assert_allclose(a.bias, b.bias, atol=1e-4)
+
+
+def test_the_average_of_candidates_is_one_additive_score():
+    one = design()
+    fitted = list(tempering.fit_candidates(one).values())
+    shares = np.array([0.1, 0.2, 0.3, 0.4])
+    prior = log_softmax(np.arange(3.0)[:, None])[:, 0]
+    fixed = tempering.replace(one, log_prior=np.tile(prior[:, None], 80))
+    expected = sum(q * log_softmax(scores(fixed, c)) for q, c in zip(shares, fitted, strict=True))
+    averaged = log_softmax(scores(fixed, average(fitted, shares, prior)))
+    np.testing.assert_allclose(averaged, log_softmax(expected), atol=1e-10)
+
+
+def test_folds_hold_a_part_of_every_class():
+    codes = np.repeat([0, 1, 2], [40, 20, 4])
+    folds = dealt_folds(codes, 4)
+    assert {tuple(np.bincount(folds[codes == k], minlength=4)) for k in range(3)} == {(10,) * 4, (5,) * 4, (1,) * 4}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A fitted model with its table."""
+    columns, codes = table()
+    return fit(columns, codes, 3), columns, codes
+
+
+def test_probabilities_are_the_softmax_of_the_sum_of_terms(fitted):
+    model, columns, _codes = fitted
+    total = model.log_prior + model.bias
+    evidence = sum(term.evidence(columns[term.column][1]).T for term in model.terms)
+    np.testing.assert_allclose(model.log_proba(columns), log_softmax((total + evidence).T).T, atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.log_proba(columns)).sum(axis=1), 1)
+
+
+def test_tables_reproduce_the_scores_of_the_weighed_rows(fitted):
+    """Folding weights and effects into tables loses nothing: full-data evidence through Design equals the terms."""
+    model, columns, _codes = fitted
+    for term in model.terms:
+        x = columns[term.column][1]
+        assert not term.evidence(x)[:, is_missing(x)].any() or term.kind == "missing"
+
+
+def test_missing_and_unseen_cells(fitted):
+    model, _, _ = fitted
+    empty = [("numeric", np.array([np.nan])), ("categorical", np.array([-1])), ("numeric", np.array([np.nan]))]
+    np.testing.assert_allclose(model.log_proba(empty)[0], log_softmax((model.log_prior + model.bias)[:, None])[:, 0])
+    odd = [("numeric", np.array([1e300])), ("categorical", np.array([99])), ("numeric", np.array([-1e300]))]
+    assert np.isfinite(model.log_proba(odd)).all()
+
+
+def test_leave_one_out_shapes(fitted):
+    model, _columns, _codes = fitted
+    loo, terms = model.loo, len(model.terms)
+    assert loo.evidence.shape == (300, terms, 3)
+    assert loo.candidate_log_posterior.shape == (4, 300, 3)
+    np.testing.assert_allclose(np.exp(loo.log_posterior).sum(axis=1), 1)
+    np.testing.assert_allclose(loo.evidence.sum(axis=2), 0, atol=1e-9)
+    assert loo.best in CANDIDATES
+    assert calibration(loo.log_posterior, loo.codes).log_loss < np.log(3)
+
+
+def test_columns_and_classes_can_be_permuted(fitted):
+    model, columns, codes = fitted
+    reversed_model = fit(columns[::-1], codes, 3)
+    np.testing.assert_allclose(reversed_model.log_proba(columns[::-1]), model.log_proba(columns), atol=0.02)
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_tiny_tables_give_finite_probabilities(n, classes):
+    columns, codes = table(n=n, classes=classes)
+    model = fit(columns, codes, classes)
+    assert np.isfinite(model.log_proba(columns)).all()
+    np.testing.assert_allclose(np.exp(model.log_proba(columns)).sum(axis=1), 1)
+
+
+def test_empty_and_constant_columns():
+    _, codes = table(n=50)
+    columns = [("numeric", np.full(50, np.nan)), ("numeric", np.full(50, 2.0)), ("categorical", np.full(50, -1))]
+    model = fit(columns, codes, 3)
+    np.testing.assert_allclose(model.log_proba(columns), np.tile(model.log_proba(columns)[:1], (50, 1)))
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-200, 1e-30, 1e30, 1e150, 1e300])
+def test_extreme_scales(factor):
+    columns, codes = table(n=100)
+    scaled = [(kind, x * factor if kind == "numeric" else x) for kind, x in columns]
+    model = fit(scaled, codes, 3)
+    assert np.isfinite(model.log_proba(scaled)).all()
+
+
+def test_calibration_of_certain_and_right_rows():
+    report = calibration(np.log(np.clip(np.eye(2), 1e-15, 1)), np.array([0, 1]))
+    assert (report.accuracy, report.ece) == (1.0, pytest.approx(0, abs=1e-9))
+    assert report.brier < 1e-9
+    assert report.reliability[-1, 0] == 2
+
+
+@pytest.mark.parametrize("kernels", ["reference", "compiled"])
+def test_curves_equal_their_terms(fitted, monkeypatch, kernels):
+    monkeypatch.setenv("NAIVELY_KERNELS", kernels)
+    model, _, _ = fitted
+    term = model.terms[0]
+    x = np.concatenate([np.random.default_rng(3).standard_cauchy(5000), term.knots, [np.nan, 1e300, -1e300]])
+    missing = np.array([0.5, 0.0, -0.5])
+    expected = np.where(np.isnan(x)[:, None], missing, term.evidence(x).T)
+    curves = Curves((Curve(term.knots, term.table, missing),))
+    found = np.zeros((len(x), 3))
+    curves.add_to(found, x[:, None])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(curves.evidence(x[:, None])[:, 0], expected, atol=1e-12)
+
+
+def test_two_threads_give_the_same_model(fitted):
+    model, columns, codes = fitted
+    assert np.array_equal(fit(columns, codes, 3, n_threads=2).log_proba(columns), model.log_proba(columns))
