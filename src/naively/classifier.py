@@ -18,7 +18,7 @@ from naively.errors import InputError, ParameterError, RecipeError, SchemaError,
 from naively.evidence import Scorer, make_factors
 from naively.explanation import attribute, explanation
 from naively.families import Family
-from naively.leave_one_out import codes_among, left_out_log_prior, left_out_scores
+from naively.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively.pooled import PooledScorer
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, require_rows, summaries_of
@@ -431,12 +431,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Examples
         --------
-        >>> X, y = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]], ["a", "a", "a", "b", "b", "b"]
+        >>> X, y = [[1.0], [2.0], [4.0], [3.0], [5.0], [6.0]], ["a", "a", "a", "b", "b", "b"]
         >>> model = NaiveBayes("textbook").fit(X, y)
-        >>> model.loo(X, y)[0].round(3)
-        array([ -1.352,  -0.299])
-        >>> model.forget(X[:1], y[:1]).predict_log_proba(X[:1])[0].round(3)
-        array([ -1.352,  -0.299])
+        >>> model.loo(X, y)[3].round(3)
+        array([-0.001, -7.307])
+        >>> model.forget(X[3:4], y[3:4]).predict_log_proba(X[3:4])[0].round(3)
+        array([-0.001, -7.307])
         """
         self._require_fitted()
         if X is None:
@@ -448,19 +448,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "leave-one-out answers. Use recipe='textbook' for other rows."
             )
         table, classes, codes, weights = _read_rows(X, y, sample_weight)
-        scores, logs = left_out_scores(
-            self.schema_,
-            self._checked_families(recipe),
-            self._smoothings(self.schema_.names, recipe),
-            self.statistics_,
-            table,
-            self.schema_.locate(table),
-            codes_among(self.classes_, classes, codes),
-            weights,
-            thread_count(self.n_threads),
-        )
-        # HERE
-        decider = Decider(logs)
+        positions = self.schema_.locate(table)
+        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
+        decider = Decider(left_out_log_prior(self.statistics_, rows, self.prior, self._prior_rule()))
+        families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
+        n_threads = thread_count(self.n_threads)
+        scores = left_out_scores(self.schema_, families, smoothings, self.statistics_, rows, n_threads)
         decider.normalise(scores, slice(0, table.n_rows))
         decider.warn()
         return scores
@@ -561,10 +554,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table, positions, scorer, Decider(logs)
 
     def _prior(self, prior: Any) -> FloatArray:
-        rule = as_recipe(self.recipe).prior_smoothing
+        return class_prior(prior, self._prior_rule(), self.classes_, self.statistics_.class_weight.high)
+
+    def _prior_rule(self) -> Smoothing:
         if self.prior_smoothing is not None:
-            rule = as_smoothing(self.prior_smoothing, "prior_smoothing")
-        return class_prior(prior, rule, self.classes_, self.statistics_.class_weight.high)
+            return as_smoothing(self.prior_smoothing, "prior_smoothing")
+        return as_recipe(self.recipe).prior_smoothing
 
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""

@@ -18,6 +18,7 @@ from naively.kernels import repays_compiler
 from naively.typing import FloatArray, IntArray
 
 CAP = 2048
+SAMPLE_ROWS = 2 * CAP
 
 
 def key_of(values: FloatArray) -> IntArray:
@@ -94,7 +95,8 @@ class Histogram:
         if repays_compiler(len(values)):
             from naively.kernels.histogram import count_cells
 
-            return cls(*count_cells(values, codes, n_classes, weights, cap), cap)
+            level = _level_of_first(values, codes, weights, cap)  # of all rows it is no finer
+            return _within_cap(*count_cells(values, codes, n_classes, weights, cap, level), cap)
         observed = ~np.isnan(values) & (codes >= 0)
         if weights is not None:
             observed &= weights > 0
@@ -118,6 +120,19 @@ class Histogram:
     def values(self) -> FloatArray:
         """Return the representative value of each cell (cells,), ascending."""
         return representative(self.keys, self.level)
+
+    def cuts_before(self, cells: IntArray) -> FloatArray:
+        """Return where each of these cells (not the first) is cut off from the one before it.
+
+        Half-way between the two, if that lies between all that one and all that the other may hold: a value below the
+        cut was counted before it, and one at or above it after.
+        """
+        values = self.values()
+        before, after = values[cells - 1], values[cells]
+        last = value_of(((self.keys[cells - 1] + 1) << self.level) - 1)
+        first = value_of(self.keys[cells] << self.level)
+        middle = before / 2 + after / 2
+        return np.where((last < middle) & (middle <= first), middle, first)
 
     def cell_of(self, values: FloatArray) -> IntArray:
         """Return the index of the cell that holds each value; -1 for NaN and for an unoccupied cell."""
@@ -199,6 +214,15 @@ def _finest_level(level: int, keys: IntArray, cap: int) -> int:
     merge_level = np.sort(np.frexp((differing & ~(differing >> np.uint64(1))).astype(np.float64))[1])
     excess = len(keys) - cap
     return level + (int(merge_level[excess - 1]) if excess > 0 else 0)
+
+
+def _level_of_first(values: FloatArray, codes: IntArray, weights: FloatArray | None, cap: int) -> int:
+    """The level of the histogram of the first few rows that count."""
+    few = slice(0, SAMPLE_ROWS)
+    counts = ~np.isnan(values[few]) & (codes[few] >= 0)
+    if weights is not None:
+        counts &= weights[few] > 0
+    return _finest_level(0, np.unique(key_of(values[few][counts])), cap)
 
 
 def _within_cap(level: int, keys: IntArray, counts: FloatArray, cap: int) -> Histogram:

@@ -1,15 +1,21 @@
 """Leave-one-out in closed form: what a model says of a row that it has learnt, as if it had not.
 
 A model is a sum, so taking a row away is a subtraction: the row's class loses its weight, and each column what the row
-gave to it. An estimate is a pure function of the sum, so the same function of the smaller sum is the answer. No model is
-fitted again: every family does it for a block of rows at once (`leave_one_out` in its file), in the time of a
-prediction. What a family chooses without the class (cuts, bandwidths, the shares of a mixture) it does not choose again
-for each row.
+gave to it. An estimate is a pure function of the sum, so the same function of the smaller sum is the answer. No model
+is fitted again: every family does it for a block of rows at once (`leave_one_out` in its file), in some multiple of the
+time of a prediction.
+
+`Categorical`, `Bernoulli`, `Multinomial`, `Poisson`, `Gaussian` and `StudentT` are exact: the answer is that of
+`forget`. What the others choose from the shape of the column is not chosen again for each row: the cuts of `Binned`,
+the bandwidths, grid and normal scores of `Kernel`, and in `Stacked` all of these, the prior of Student's t and the
+shares of the mixture.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,73 +40,86 @@ BLOCK_CELLS = 1 << 16
 """How many cells, times classes, are read at once."""
 
 
-def joint_log_probabilities(
+@dataclass(frozen=True)
+class LearntRows:
+    """Rows that a model has learnt.
+
+    Parameters
+    ----------
+    table : Table
+    positions : ndarray or None
+        Where the model's columns stand in the table (-1: absent); None if in the same order.
+    codes : ndarray
+        Each row's position among the model's classes.
+    given_weights : ndarray or None
+        What the rows weighed when they were learnt, if not one each.
+    """
+
+    table: Table
+    positions: IntArray | None
+    codes: IntArray
+    given_weights: FloatArray | None = None
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """What the rows weighed."""
+        return np.ones(len(self.codes)) if self.given_weights is None else self.given_weights
+
+
+def left_out_scores(
     schema: Schema,
     families: Sequence[Family | None],
     smoothings: Sequence[Smoothing],
     statistics: Statistics,
-    table: Table,
-    positions: IntArray | None,
-    codes: IntArray,
-    weights: FloatArray | None,
-    prior: Any = "estimated",
-    prior_smoothing: Smoothing | None = None,
+    rows: LearntRows,
     n_threads: int = 1,
-) -> tuple[FloatArray, FloatArray]:
-    """The log-likelihood of learnt rows and their log-prior, (rows, classes) each, by the model without that row.
+) -> FloatArray:
+    """The log-likelihood (rows, classes) of rows that a model has learnt, by the model without that row.
 
     Parameters
     ----------
     schema, families, smoothings, statistics
         The model.
-    table, positions
-        The rows, and where the schema's columns stand in them.
-    codes, weights
-        The classes of the rows, and what they weighed when they were learnt.
-    prior, prior_smoothing
-        As in `decision.class_prior`.
+    rows : LearntRows
     n_threads : int
     """
-    weighing = np.ones(table.n_rows) if weights is None else weights
-    before = left_out_prior(statistics, codes, weighing, prior, prior_smoothing)
     readers = []
     for family, smoothing, members in grouped(families, smoothings):
         if not hasattr(family, "leave_one_out"):
             raise ParameterError(f"The family {family.name()!r} has no leave-one-out in closed form.")
         left_out = family.leave_one_out(*statistics_of(schema, family, members, statistics), smoothing=smoothing)
-        chosen = chosen_columns(np.array(members, dtype=np.int64), positions, len(schema.names))
-        readers.append((left_out, block_reader(left_out, table, chosen)))
-    scores = np.zeros((table.n_rows, len(statistics.classes)))
+        chosen = chosen_columns(np.array(members, dtype=np.int64), rows.positions, len(schema.names))
+        readers.append((left_out, block_reader(left_out, rows.table, chosen)))
+    n_rows, n_classes = rows.table.n_rows, len(statistics.classes)
+    scores = np.zeros((n_rows, n_classes))
+    step = max(16, BLOCK_CELLS // max(len(schema.names) * n_classes, 1))
 
-    def score(rows: slice) -> None:
+    def score(start: int) -> None:
+        block = slice(start, min(start + step, n_rows))
         for left_out, read in readers:
-            scores[rows] += left_out.evidence(read(rows), codes[rows], weighing[rows]).sum(axis=1)
+            scores[block] += left_out.evidence(read(block), rows.codes[block], rows.weights[block]).sum(axis=1)
 
-    step = max(16, BLOCK_CELLS // max(len(schema.names) * len(statistics.classes), 1))
-    for _ in in_order(score, [slice(at, min(at + step, table.n_rows)) for at in range(0, table.n_rows, step)], n_threads):
+    for _ in in_order(score, range(0, n_rows, step), n_threads):
         pass
-    return scores, before
+    return scores
 
 
-def left_out_prior(
-    statistics: Statistics, codes: IntArray, weights: FloatArray, prior: Any, smoothing: Smoothing | None
-) -> FloatArray:
+def left_out_log_prior(statistics: Statistics, rows: LearntRows, prior: Any, smoothing: Smoothing) -> FloatArray:
     """The log-prior (rows, classes) without the row itself; a prior that is given stays as it is."""
-    weight = statistics.class_weight
-    left = (weight[codes] - Sum(weights)).without_noise(weight.high[codes]).high
+    weight, codes = statistics.class_weight, rows.codes
+    left = (weight[codes] - Sum(rows.weights)).without_noise(weight.high[codes]).high
     if (left < 0).any():
-        label = statistics.classes[codes[int(np.argmin(left))]]
+        label = statistics.classes.tolist()[int(codes[np.argmin(left)])]
         raise ForgetError(
-            f"A row of class {label!r} weighs more than all that was learnt of the class. Give only rows that the model "
-            "has learnt, with the same weights."
+            f"A row of class {label!r} weighs more than all that was learnt of the class. Give only rows that the "
+            "model has learnt, with the same weights."
         )
-    rule = as_smoothing("none") if smoothing is None else smoothing
     if not (prior is None or (isinstance(prior, str) and prior == "estimated")):
-        given = class_prior(prior, rule, statistics.classes, weight.high)
+        given = class_prior(prior, smoothing, statistics.classes, weight.high)
         return np.broadcast_to(log_prior(given), (len(codes), len(statistics.classes)))
     counts = np.repeat(weight.high[None, :], len(codes), axis=0)
     counts[np.arange(len(codes)), codes] = left
-    return log_prior(smoothed_frequencies(counts[None], rule, statistics.classes.tolist())[0])
+    return log_prior(smoothed_frequencies(counts[None], smoothing, statistics.classes.tolist())[0])
 
 
 def codes_among(known: AnyArray, classes: AnyArray, codes: IntArray) -> IntArray:
@@ -137,7 +156,7 @@ def leave_one_out_log_likelihood(counts: FloatArray, pseudo_counts: FloatArray |
     >>> import numpy as np
     >>> counts = np.array([[3.0, 1.0], [0.0, 4.0]])
     >>> [round(leave_one_out_log_likelihood(counts, tau), 3) for tau in (0.1, 1.0, 10.0)]
-    [-3.832, -3.72, -4.941]
+    [-4.856, -4.034, -5.067]
     """
     counts = np.asarray(counts, dtype=np.float64)
     alpha = np.broadcast_to(np.asarray(pseudo_counts, dtype=np.float64), counts.shape)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from naively.additive.model import Column, Reweighted
 from naively.additive.stacking import centred
@@ -40,9 +41,10 @@ class PooledScorer:
     def __init__(self, weighed: Weighed, schema: Schema, n_classes: int):
         self.weighed, self.n_columns, self.n_classes = weighed, len(schema.names), n_classes
         self.factors = weighed.factors
-        self.model: StrongModel = fit_strong(
-            weighed.kept, weighed.codes, n_classes, weighed.model, weights=weighed.weights
-        )
+        with threadpool_limits(1, "blas"):  # many small products: threads would only wait for each other
+            self.model: StrongModel = fit_strong(
+                weighed.kept, weighed.codes, n_classes, weighed.model, weights=weighed.weights
+            )
         self._log_prior = weighed.model.log_prior
         self._names = [schema.names[place] for place in weighed.readable]
         self.names = [*schema.names, *self._extra_names()]

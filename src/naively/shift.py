@@ -59,8 +59,8 @@ def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 100, tolerance
     >>> model = NaiveBayes("textbook").fit(rng.normal(2.0 * y)[:, None], y)
     >>> new = rng.random(2000) < 0.1
     >>> prior = estimate_prior(model, rng.normal(2.0 * new)[:, None])
-    >>> round(prior[True], 2)
-    0.11
+    >>> bool(abs(prior[True] - new.mean()) < 0.02)
+    True
     """
     _require_positive("n_iterations", n_iterations)
     before = log_prior(model.class_prior_)
@@ -159,12 +159,12 @@ def learn_unlabelled(
     --------
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(400) % 2
-    >>> X = rng.normal(3.0 * y[:, None], size=(400, 2))
+    >>> X = rng.normal(2.0 * y[:, None], size=(400, 3))
     >>> model = NaiveBayes("textbook").fit(X[:6], y[:6])
     >>> learnt = learn_unlabelled(model, X[6:])
-    >>> model.score(X[6:], y[6:]) < learnt.score(X[6:], y[6:])
-    True
-    >>> float(learnt.class_count_.sum())
+    >>> round(model.score(X[6:], y[6:]), 2), round(learnt.score(X[6:], y[6:]), 2)
+    (0.55, 0.95)
+    >>> round(learnt.class_count_.sum(), 6)
     400.0
     """
     _require_positive("n_iterations", n_iterations)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from naively.additive.curves import Curve, Curves
 from naively.additive.model import (
@@ -99,17 +100,18 @@ def weigh(
     columns, labels = _columns(schema, families, statistics, readable)
     cells = [_cells(kept, schema.names[place], known) for place, known in zip(readable, labels, strict=True)]
     chosen, weights = _dealt(kept.smallest(tempering.rows))
-    model = fit_additive(
-        columns,
-        statistics.class_weight.high,
-        [(kind, values[chosen]) for kind, values in cells],
-        chosen,
-        kept.codes[chosen],
-        weights,
-        densities,
-        tempering.candidates,
-        n_threads,
-    )
+    with threadpool_limits(1, "blas"):  # many small products: threads would only wait for each other
+        model = fit_additive(
+            columns,
+            statistics.class_weight.high,
+            [(kind, values[chosen]) for kind, values in cells],
+            chosen,
+            kept.codes[chosen],
+            weights,
+            densities,
+            tempering.candidates,
+            n_threads,
+        )
     factors = _factors(model, families, readable, labels, columns, statistics.class_weight.high)
     return Weighed(model, factors, readable, labels, cells, kept.codes, kept.weights)
 

@@ -1,19 +1,20 @@
 """Seven univariate densities, each read off a class-wise histogram, with closed-form leave-one-out.
 
 A *density* is a function of (cell values, class-wise counts, exact class moments). It answers three things:
-``full`` (classes, cells), the log-likelihood of each cell under each class; ``own`` (classes, cells), the same for
-the class that a row belongs to, with that row removed; and ``at(x)`` (classes, n), the log-likelihood of any value.
+``full`` (classes, cells), the log-likelihood of each cell under each class; ``without``, the same for the class that a
+row belongs to, with that row removed; and ``at(x)`` (classes, n), the log-likelihood of any value.
 What is learnt without the class (cuts, bandwidths, prior scale) is not learnt again for each removed row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import gammaln, ndtri
 
+from naively.additive.bins import equal_frequency, first_cells, pkid_bins
 from naively.typing import FloatArray, IntArray
 
 PRIOR_ROWS = 0.1  # weight of the grand mean against the mean of a class
@@ -89,27 +90,39 @@ class Density:
 
     Parameters
     ----------
-    full, own : float64 arrays (classes, cells)
-        Log-likelihood of each cell; ``own`` with one row of that cell and class removed.
+    full : float64 array (classes, cells)
+        Log-likelihood of each cell.
+    without : function
+        Maps (codes, cells, weights), arrays that broadcast, to the log-likelihood of these cells under these classes
+        once so much weight of that cell and class is removed.
     at : function
         Maps values (n,) without NaN to log-likelihoods (classes, n).
+    bends : float64 array
+        The values at which `at` bends, if it is made of straight pieces.
     """
 
     full: FloatArray
-    own: FloatArray
+    without: Callable[[IntArray, IntArray, FloatArray | float], FloatArray]
     at: Callable[[FloatArray], FloatArray]
+    bends: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def own(self) -> FloatArray:
+        """Log-likelihood of each cell under each class with one row of that cell and class removed."""
+        classes, cells = self.full.shape
+        return self.without(np.arange(classes)[:, None], np.arange(cells), 1.0)
 
 
 # Student-t ---------------------------------------------------------------------------------------------------
 
 
-def without_one(
-    n: FloatArray, mean: FloatArray, m2: FloatArray, x: FloatArray
+def without_row(
+    n: FloatArray, mean: FloatArray, m2: FloatArray, x: FloatArray, weight: FloatArray | float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Remove one row at ``x`` from moments (n, mean, sum of squares): Welford backwards, clipped at nothing."""
-    left = np.maximum(n - 1.0, 0.0)
-    new_mean = np.where(left > 0, mean - (x - mean) / np.maximum(left, 1e-300), 0.0)
-    new_m2 = np.where(left > 0, np.maximum(m2 - (x - mean) * (x - new_mean), 0.0), 0.0)
+    """Remove a row at ``x`` from moments (n, mean, sum of squares): Welford backwards, clipped at nothing."""
+    left = np.maximum(n - weight, 0.0)
+    new_mean = np.where(left > 0, mean - weight * (x - mean) / np.maximum(left, 1e-300), 0.0)
+    new_m2 = np.where(left > 0, np.maximum(m2 - weight * (x - mean) * (x - new_mean), 0.0), 0.0)
     return left, new_mean, new_m2
 
 
@@ -120,40 +133,76 @@ def log_student(x: FloatArray, df: FloatArray, location: FloatArray, variance: F
     return np.asarray(normaliser - (df + 1) / 2 * np.log1p(distance**2))
 
 
+Predictive = tuple[FloatArray, FloatArray, FloatArray]
+"""Degrees of freedom, location and squared scale of Student's t."""
+
+
+def student_predictive(
+    n: FloatArray,
+    mean: FloatArray,
+    m2: FloatArray,
+    center: FloatArray | float,
+    variance: FloatArray | float,
+    prior_rows: float = PRIOR_ROWS,
+    prior_shape: float = PRIOR_SHAPE,
+) -> Predictive:
+    """The predictive of a normal-inverse-gamma prior at ``center`` and ``variance``, given moments of any shape."""
+    rows = prior_rows + n
+    location = (prior_rows * center + n * mean) / rows
+    shape = prior_shape + n / 2
+    scale = prior_shape * variance + m2 / 2 + prior_rows * n * (mean - center) ** 2 / (2 * rows)
+    return 2 * shape, location, scale * (rows + 1) / (shape * rows)
+
+
+def pooled_predictive(
+    n: FloatArray,
+    mean: FloatArray,
+    m2: FloatArray,
+    freedom: FloatArray | float,
+    center: FloatArray | float,
+    floor: FloatArray | float,
+    prior_rows: float = PRIOR_ROWS,
+) -> Predictive:
+    """The same with ``m2``, the variance's sum of squares over ``freedom``, shared by the classes."""
+    df = np.maximum(freedom, 1.0)
+    location = (prior_rows * center + n * mean) / (prior_rows + n)
+    return np.asarray(df), location, np.maximum(m2 / df, floor) * (1 + 1 / (n + prior_rows))
+
+
 def student(sample: Sample) -> Density:
     """Student-t: the predictive of a normal-inverse-gamma prior at the grand mean and the pooled variance."""
-    center = sample.grand_mean
+    center, values = sample.grand_mean, sample.values
     within = sample.m2.sum() / max(sample.total - len(sample.n), 1.0)
-    rate = PRIOR_SHAPE * max(within, VARIANCE_FLOOR * sample.total_m2 / sample.total)
+    variance = max(within, VARIANCE_FLOOR * sample.total_m2 / sample.total)
 
-    def predictive(x: FloatArray, n: FloatArray, mean: FloatArray, m2: FloatArray) -> FloatArray:
-        rows = PRIOR_ROWS + n
-        location = (PRIOR_ROWS * center + n * mean) / rows
-        shape = PRIOR_SHAPE + n / 2
-        scale = rate + m2 / 2 + PRIOR_ROWS * n * (mean - center) ** 2 / (2 * rows)
-        return log_student(x, 2 * shape, location, scale * (rows + 1) / (shape * rows))
+    def at(x: FloatArray) -> FloatArray:
+        n, mean, m2 = sample.n[:, None], sample.mean[:, None], sample.m2[:, None]
+        return log_student(x, *student_predictive(n, mean, m2, center, variance))
 
-    n, mean, m2 = sample.n[:, None], sample.mean[:, None], sample.m2[:, None]
-    own = predictive(sample.values, *without_one(n, mean, m2, sample.values))
-    return Density(predictive(sample.values, n, mean, m2), own, lambda x: predictive(x, n, mean, m2))
+    def without(codes: IntArray, cells: IntArray, weight: FloatArray | float) -> FloatArray:
+        left = without_row(sample.n[codes], sample.mean[codes], sample.m2[codes], values[cells], weight)
+        return log_student(values[cells], *student_predictive(*left, center, variance))
+
+    return Density(at(values), without, at)
 
 
 def pooled_student(sample: Sample) -> Density:
     """Student-t with the variance shared by the classes and each mean shrunk to the grand mean."""
-    center, classes = sample.grand_mean, len(sample.n)
+    center, values = sample.grand_mean, sample.values
     floor = VARIANCE_FLOOR * sample.total_m2 / sample.total
+    pooled, freedom = np.asarray(sample.m2.sum()), sample.total - len(sample.n)
 
-    def predictive(x: FloatArray, n: FloatArray, mean: FloatArray, df: float, pooled_m2: FloatArray) -> FloatArray:
-        df = max(df, 1.0)
-        location = (PRIOR_ROWS * center + n * mean) / (PRIOR_ROWS + n)
-        variance = np.maximum(pooled_m2 / df, floor) * (1 + 1 / (n + PRIOR_ROWS))
-        return log_student(x, np.asarray(df), location, variance)
+    def at(x: FloatArray) -> FloatArray:
+        n, mean = sample.n[:, None], sample.mean[:, None]
+        return log_student(x, *pooled_predictive(n, mean, pooled, freedom, center, floor))
 
-    n, mean, m2 = sample.n[:, None], sample.mean[:, None], sample.m2[:, None]
-    pooled, df = np.asarray(sample.m2.sum()), sample.total - classes
-    left, left_mean, left_m2 = without_one(n, mean, m2, sample.values)
-    own = predictive(sample.values, left, left_mean, df - 1, pooled - m2 + left_m2)
-    return Density(predictive(sample.values, n, mean, df, pooled), own, lambda x: predictive(x, n, mean, df, pooled))
+    def without(codes: IntArray, cells: IntArray, weight: FloatArray | float) -> FloatArray:
+        x, m2 = values[cells], sample.m2[codes]
+        n, mean, left_m2 = without_row(sample.n[codes], sample.mean[codes], m2, x, weight)
+        predictive = pooled_predictive(n, mean, pooled - m2 + left_m2, freedom - weight, center, floor)
+        return log_student(x, *predictive)
+
+    return Density(at(values), without, at)
 
 
 # Kernels -----------------------------------------------------------------------------------------------------
@@ -165,8 +214,13 @@ def quantile(values: FloatArray, counts: FloatArray, level: float) -> FloatArray
     return np.asarray(values[(cumulative >= level * cumulative[:, -1:]).argmax(axis=1)])
 
 
-def bandwidth(values: FloatArray, counts: FloatArray, step: float) -> FloatArray:
-    """Return Silverman's bandwidth of each row of ``counts``, kept above what grid and rounding can resolve."""
+def bandwidth(
+    values: FloatArray, counts: FloatArray, step: float, given: float | None = None, adjust: float = 1.0
+) -> FloatArray:
+    """Return Silverman's bandwidth of each row of ``counts``, kept above what grid and rounding can resolve.
+
+    ``given`` replaces Silverman's, ``adjust`` multiplies either.
+    """
     values = values - (values[0] + values[-1]) / 2  # keeps the squares below from cancelling
     n = np.maximum(counts.sum(axis=1), 1.0)
     mean = counts @ values / n
@@ -176,15 +230,29 @@ def bandwidth(values: FloatArray, counts: FloatArray, step: float) -> FloatArray
     floor = max(0.5 * step, 1e-3 * float(sd[-1]))
     if len(values) < FEW_DISTINCT:
         floor = max(floor, 0.25 * float(np.diff(values).min()))
-    return np.asarray(np.maximum(0.9 * scale * n**-0.2, floor))
+    width = 0.9 * scale * n**-0.2 if given is None else np.full(len(n), given)
+    return np.asarray(np.maximum(adjust * width, floor))
 
 
-def _grid_kernels(values: FloatArray, counts: FloatArray, size: int, margin: float) -> Density:
-    """Gaussian kernels on a grid over ``values``, the density of each class mixed with one row of the pooled one."""
+def _grid_kernels(
+    values: FloatArray,
+    counts: FloatArray,
+    size: int,
+    margin: float,
+    given: float | None = None,
+    adjust: float = 1.0,
+    room: float = 0.0,
+) -> Density:
+    """Gaussian kernels on a grid over ``values``, the density of each class mixed with one row of the pooled one.
+
+    The grid exceeds the values by ``margin``, and by at least ``room`` bandwidths.
+    """
+    pooled = np.vstack([counts, counts.sum(axis=0)])
+    if room:
+        margin = max(margin, room * 2 * float(bandwidth(values, pooled, 0.0, given, adjust).max()))
     low, high = values[0] - margin, values[-1] + margin
     step = (high - low) / (size - 1)
-    pooled = np.vstack([counts, counts.sum(axis=0)])
-    width = bandwidth(values, pooled, step)
+    width = bandwidth(values, pooled, step, given, adjust)
     width[-1] *= 2
     # The margins keep the circular convolution from wrapping: no padding is needed.
     offset = np.minimum(np.arange(size), size - np.arange(size)) * step
@@ -214,29 +282,36 @@ def _grid_kernels(values: FloatArray, counts: FloatArray, size: int, margin: flo
         left, share = place(x)
         return np.asarray(np.log(mixed[:, left] * (1 - share) + mixed[:, left + 1] * share))
 
-    # What one row at a cell's value adds to the sums at that value, given the same binning and interpolation.
+    # What weight one at a cell's value adds to the sums at that value, given the same binning and interpolation.
     itself = ((1 - right_share) ** 2 + right_share**2) * kernel[:, :1]
     itself = itself + 2 * right_share * (1 - right_share) * kernel[:, 1:2]
     at_cells = density[:, left] * (1 - right_share) + density[:, left + 1] * right_share
     all_at_cells = np.maximum(sums[-1], 0.0)
     all_at_cells = all_at_cells[left] * (1 - right_share) + all_at_cells[left + 1] * right_share
-    others = max(pooled[-1].sum() - 1, 1.0)
-    left_background = np.maximum(all_at_cells - itself[-1], 0.0) / others + noise
-    own = (np.maximum(at_cells - itself[:-1], 0.0) + left_background) / np.maximum(rows, 1.0)
-    return Density(at(values), np.log(own), at)
+    everything = pooled[-1].sum()
+
+    def without(codes: IntArray, cells: IntArray, weight: FloatArray | float) -> FloatArray:
+        others = np.where(everything > weight, everything - weight, 1.0)
+        left_background = np.maximum(all_at_cells[cells] - weight * itself[-1, cells], 0.0) / others + noise
+        left = np.maximum(at_cells[codes, cells] - weight * itself[codes, cells], 0.0)
+        return np.asarray(np.log((left + left_background) / np.maximum(rows[codes, 0] + (1.0 - weight), 1.0)))
+
+    return Density(at(values), without, at, low + step * np.arange(size))
 
 
-def kernel(sample: Sample) -> Density:
+def kernel(sample: Sample, given: float | None = None, adjust: float = 1.0, room: float = 0.0) -> Density:
     """Gaussian kernels on the values."""
     sd = np.sqrt(sample.total_m2 / sample.total)
-    return _grid_kernels(sample.values, sample.counts, KERNEL_GRID, KERNEL_MARGIN * sd)
+    return _grid_kernels(sample.values, sample.counts, KERNEL_GRID, KERNEL_MARGIN * sd, given, adjust, room)
 
 
-def kernel_of_scores(sample: Sample) -> Density:
+def kernel_of_scores(sample: Sample, given: float | None = None, adjust: float = 1.0, room: float = 0.0) -> Density:
     """Gaussian kernels on the normal scores of the values: the same under any increasing transformation."""
     scores = normal_scores(sample.counts)
-    density = _grid_kernels(scores, sample.counts, SCORE_GRID, SCORE_MARGIN)
-    return Density(density.full, density.own, lambda x: density.at(np.interp(x, sample.values, scores)))
+    density = _grid_kernels(scores, sample.counts, SCORE_GRID, SCORE_MARGIN, given, adjust, room)
+    inside = density.bends[(density.bends > scores[0]) & (density.bends < scores[-1])]
+    bends = np.interp(inside, scores, sample.values)
+    return Density(density.full, density.without, lambda x: density.at(np.interp(x, sample.values, scores)), bends)
 
 
 def normal_scores(counts: FloatArray) -> FloatArray:
@@ -248,30 +323,21 @@ def normal_scores(counts: FloatArray) -> FloatArray:
 # Bins --------------------------------------------------------------------------------------------------------
 
 
-def equal_frequency(counts: FloatArray, n_bins: int) -> IntArray:
-    """Return the bin of each cell (cells,) when cells are dealt to ``n_bins`` bins of about equal weight.
-
-    With at most ``n_bins`` cells each is a bin of its own. Bins are numbered without gaps: ties can leave fewer.
-    """
-    if counts.shape[1] <= n_bins:
-        return np.arange(counts.shape[1])
-    cell = counts.sum(axis=0)
-    rank = (np.cumsum(cell) - cell / 2) / cell.sum()
-    bins = np.minimum((rank * n_bins).astype(np.int64), n_bins - 1)
-    return np.concatenate(([0], np.cumsum(np.diff(bins) > 0))).astype(np.int64)
-
-
 def binned(sample: Sample, n_bins: int) -> Density:
     """Equal-frequency bins, each probability estimated with one pseudo-row spread like the marginal."""
     bins = equal_frequency(sample.counts, n_bins)
-    starts = np.flatnonzero(np.concatenate(([True], np.diff(bins) > 0)))
+    starts = first_cells(bins)
     counts = np.add.reduceat(sample.counts, starts, axis=1)
     marginal = (counts.sum(axis=0) + 1) / (sample.total + counts.shape[1])
     rows = counts.sum(axis=1, keepdims=True)
     full = np.log((counts + marginal) / (rows + 1))
-    own = np.log((np.maximum(counts - 1, 0) + marginal) / (np.maximum(rows - 1, 0) + 1))
     cuts = (sample.values[starts[1:] - 1] + sample.values[starts[1:]]) / 2
-    return Density(full[:, bins], own[:, bins], lambda x: full[:, np.searchsorted(cuts, x, side="right")])
+
+    def without(codes: IntArray, cells: IntArray, weight: FloatArray | float) -> FloatArray:
+        left = np.maximum(counts[codes, bins[cells]] - weight, 0) + marginal[bins[cells]]
+        return np.asarray(np.log(left / (np.maximum(rows[codes, 0] - weight, 0) + 1)))
+
+    return Density(full[:, bins], without, lambda x: full[:, np.searchsorted(cuts, x, side="right")])
 
 
 FAMILIES: dict[str, Callable[[Sample], Density]] = {
@@ -281,5 +347,5 @@ FAMILIES: dict[str, Callable[[Sample], Density]] = {
     "kdeq": kernel_of_scores,
     "ef5": lambda sample: binned(sample, 5),
     "ef10": lambda sample: binned(sample, 10),
-    "pkid": lambda sample: binned(sample, max(int(np.sqrt(sample.total)), 1)),
+    "pkid": lambda sample: binned(sample, pkid_bins(sample.total)),
 }

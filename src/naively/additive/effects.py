@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from naively.additive.densities import equal_frequency
+from naively.additive.bins import equal_frequency
 from naively.additive.stacking import standard_scores
 from naively.histogram import Histogram
 from naively.typing import AnyArray, FloatArray, IntArray

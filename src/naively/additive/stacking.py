@@ -7,7 +7,7 @@ That needs the (cell, class) pairs with their counts only, never the rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,8 @@ class StackedColumn:
     knots : float64 array (knots,), ascending
     table : float64 array (classes, knots)
         Evidence at the knots, centred over the classes.
+    own_odds_without : function, optional
+        Maps (codes, cells, weights) of rows to their own odds (families, rows) once so much weight is removed.
     """
 
     values: FloatArray
@@ -70,6 +72,7 @@ class StackedColumn:
     own_odds: FloatArray
     knots: FloatArray
     table: FloatArray
+    own_odds_without: Callable[[IntArray, IntArray, FloatArray], FloatArray] | None = None
 
     @property
     def full(self) -> FloatArray:
@@ -86,7 +89,7 @@ class StackedColumn:
         """Return the evidence (classes, n) of values (n,); NaN has none."""
         return interpolate(self.knots, self.table, x)
 
-    def leave_one_out(self, cells: IntArray, codes: IntArray) -> FloatArray:
+    def leave_one_out(self, cells: IntArray, codes: IntArray, weights: FloatArray | None = None) -> FloatArray:
         """Return the centred evidence (classes, rows) of training rows, each with itself removed.
 
         Parameters
@@ -95,10 +98,15 @@ class StackedColumn:
             Cell of each row; -1 where the value is missing, which gives no evidence.
         codes : int64 array (rows,)
             Class of each row.
+        weights : float64 array (rows,), optional
+            What the removed rows weigh; one each by default.
         """
         rows = np.arange(len(cells))
         odds = self.odds[:, :, cells]
-        odds[:, codes, rows] = self.own_odds[:, codes, cells]
+        if weights is None or self.own_odds_without is None:
+            odds[:, codes, rows] = self.own_odds[:, codes, cells]
+        else:
+            odds[:, codes, rows] = self.own_odds_without(codes, cells, weights)
         posterior = self.shares[:, None] / np.maximum(odds.sum(axis=1), TINY)
         result = centred(np.log(np.maximum(np.einsum("fr,fjr->jr", posterior, odds), TINY)))
         return np.where(cells >= 0, result, 0.0)
@@ -120,6 +128,11 @@ def stack(sample: Sample, families: Sequence[str] = tuple(FAMILIES)) -> StackedC
     highest = full.max(axis=1, keepdims=True)
     odds = np.exp(full - highest)
     own_odds = np.exp(np.minimum(np.stack([density.own for density in fitted]) - highest, 700.0))
+
+    def own_odds_without(codes: IntArray, cells: IntArray, weights: FloatArray) -> FloatArray:
+        left = np.stack([density.without(codes, cells, weights) for density in fitted])
+        return np.asarray(np.exp(np.minimum(left - highest[:, 0, cells], 700.0)))
+
     present = sample.counts > 0
     # With the prior: without it a density that merely leans to the frequent class would win.
     prior = ((sample.n + 1) / (sample.n + 1).sum())[:, None]
@@ -134,7 +147,7 @@ def stack(sample: Sample, families: Sequence[str] = tuple(FAMILIES)) -> StackedC
     knots = np.concatenate([values, np.ldexp(fill, exponent)])
     order = np.argsort(knots)
     table = mixed_evidence(shares, np.concatenate([odds, filled], axis=2))
-    return StackedColumn(values, shares, odds, own_odds, knots[order], table[:, order])
+    return StackedColumn(values, shares, odds, own_odds, knots[order], table[:, order], own_odds_without)
 
 
 def own_posterior(odds: FloatArray, own_odds: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """The families: how a column's values are distributed in a class.
 
 Each is a small value object with the same sections: Statistics (what must be added up), Estimate (parameters from
-merged statistics), Evidence (log-likelihood of cells), Description.
+merged statistics), Leave-one-out (the same without one row), Evidence (log-likelihood of cells), Description.
 """
 
 from __future__ import annotations
@@ -9,18 +9,36 @@ from __future__ import annotations
 from typing import Any
 
 from naively.errors import ParameterError
-from naively.families.base import Estimate, Family, Summary
+from naively.families.base import Estimate, Family, LeftOut, Summary
 from naively.families.bernoulli import Bernoulli
+from naively.families.binned import Binned
 from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
+from naively.families.kernel import Kernel
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.stacked import Stacked
+from naively.families.studentt import StudentT
 
-__all__ = ["Bernoulli", "Categorical", "Estimate", "Family", "Gaussian", "Multinomial", "Poisson", "Stacked", "Summary"]
+__all__ = [
+    "Bernoulli",
+    "Binned",
+    "Categorical",
+    "Estimate",
+    "Family",
+    "Gaussian",
+    "Kernel",
+    "LeftOut",
+    "Multinomial",
+    "Poisson",
+    "Stacked",
+    "StudentT",
+    "Summary",
+]
 
 FAMILIES: dict[str, type[Family]] = {
-    family.name(): family for family in (Bernoulli, Categorical, Gaussian, Multinomial, Poisson, Stacked)
+    family.name(): family
+    for family in (Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT)
 }
 
 

@@ -24,7 +24,7 @@ class Bernoulli(Family):
     Examples
     --------
     >>> from naively import NaiveBayes
-    >>> model = NaiveBayes(families="bernoulli").fit([[0], [1], [1], [1]], ["a", "a", "b", "b"])
+    >>> model = NaiveBayes("textbook", families="bernoulli").fit([[0], [1], [1], [1]], ["a", "a", "b", "b"])
     >>> model.parameters()["x0"]["probability"]
     array([0.5 , 0.75])
     """

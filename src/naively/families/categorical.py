@@ -43,7 +43,7 @@ class Categorical(Family):
     Examples
     --------
     >>> from naively import NaiveBayes
-    >>> model = NaiveBayes(families=Categorical(["red", "green", "blue"]))
+    >>> model = NaiveBayes("textbook", families=Categorical(["red", "green", "blue"]))
     >>> model = model.fit([["red"], ["red"], ["green"]], [0, 0, 1])
     >>> model.parameters()["x0"]["probability"]
     {'blue': array([0.2 , 0.25]), 'green': array([0.2, 0.5]), 'red': array([0.6 , 0.25])}

@@ -53,7 +53,7 @@ class Gaussian(Family):
     Examples
     --------
     >>> from naively import NaiveBayes
-    >>> model = NaiveBayes(families=Gaussian(ties="feature")).fit([[1.0], [2.0], [5.0], [6.0]], ["a", "a", "b", "b"])
+    >>> model = NaiveBayes("textbook", families=Gaussian(ties="feature")).fit([[1.0], [2.0], [5.0], [6.0]], ["a", "a", "b", "b"])
     >>> model.parameters()["x0"]["variance"]
     array([0.25, 0.25])
     """
@@ -181,7 +181,8 @@ class GaussianEstimate:
     @cached_property
     def _scale(self) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return np.ascontiguousarray(np.where(self._speaks, np.sqrt(0.5) / np.sqrt(classes_last(self.variance)), 0.0))
+            scale = np.sqrt(0.5) / np.sqrt(classes_last(self.variance))
+            return np.ascontiguousarray(np.where(self._speaks, scale, 0.0))
 
     @cached_property
     def _peak(self) -> FloatArray:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from naively.errors import ForgetError
+from naively.families.base import LeftOut
 from naively.histogram import Histogram
-from naively.typing import IntArray
+from naively.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,30 @@ class Histograms:
     def tidy(self) -> Histograms:
         """Empty cells are never kept."""
         return self
+
+
+# -- Leave-one-out ------------------------------------------------------------------------------------------------
+
+LeftOutColumn = Callable[[IntArray, IntArray, FloatArray], FloatArray]
+"""From the cells, class codes and weights of rows to their log-likelihoods (classes, rows) without them."""
+
+
+def left_out(histograms: Histograms, columns: Sequence[LeftOutColumn | None]) -> LeftOut:
+    """Leave-one-out of a family that reads its histograms' cells; None for a column that says nothing."""
+
+    def evidence(block: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+        result = np.zeros((*block.shape, histograms.n_classes))
+        for place, (name, histogram) in enumerate(zip(histograms.columns, histograms.histograms, strict=True)):
+            cells = histogram.cell_of(block[:, place])
+            unknown = (cells < 0) & ~np.isnan(block[:, place]) & (weights > 0)
+            if unknown.any():
+                raise ForgetError(
+                    f"Column {name!r}: the value {block[unknown, place][0]!r} was never learnt. Only rows that the "
+                    "model has learnt can be left out."
+                )
+            column, known = columns[place], np.flatnonzero(cells >= 0)
+            if column is not None:
+                result[known, place] = column(cells[known], codes[known], weights[known]).T
+        return result
+
+    return LeftOut("numbers", evidence)

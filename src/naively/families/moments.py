@@ -134,8 +134,8 @@ class Moments:
             high = placed(everyone.high, mine.high, codes)
             if everyone.low is None and mine.low is None:
                 return Sum(high)
-            lows = [np.zeros(part.shape) if part.low is None else part.low for part in (everyone, mine)]
-            return Sum(high, placed(*lows, codes))
+            low, my_low = (np.zeros(part.shape) if part.low is None else part.low for part in (everyone, mine))
+            return Sum(high, placed(low, my_low, codes))
 
         return Moments(
             self.columns,

@@ -30,7 +30,7 @@ class Multinomial(Family):
     Examples
     --------
     >>> from naively import NaiveBayes
-    >>> model = NaiveBayes(families="multinomial").fit([[2, 0], [0, 1]], ["spam", "ham"])
+    >>> model = NaiveBayes("textbook", families="multinomial").fit([[2, 0], [0, 1]], ["spam", "ham"])
     >>> [float(probability) for probability in model.parameters()["x0"]["probability"]]
     [0.3333333333333333, 0.75]
     """

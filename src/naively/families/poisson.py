@@ -24,7 +24,7 @@ class Poisson(Family):
     Examples
     --------
     >>> from naively import NaiveBayes
-    >>> model = NaiveBayes(families="poisson", smoothing="none").fit([[1], [3], [0], [0]], ["a", "a", "b", "b"])
+    >>> model = NaiveBayes("textbook", families="poisson", smoothing="none").fit([[1], [3], [0], [0]], ["a", "a", "b", "b"])
     >>> model.parameters()["x0"]["rate"]
     array([2., 0.])
     """

@@ -8,11 +8,11 @@ import numpy as np
 
 from naively.additive.curves import Curve, Curves
 from naively.additive.densities import FAMILIES, Sample
-from naively.additive.stacking import stack
+from naively.additive.stacking import StackedColumn, stack
 from naively.errors import ParameterError
-from naively.families.base import Family, Summary
+from naively.families.base import Family, LeftOut, Summary
 from naively.families.gaussian import centred
-from naively.families.histograms import Histograms
+from naively.families.histograms import Histograms, left_out
 from naively.families.moments import Moments
 from naively.smoothing import Smoothing
 
@@ -60,10 +60,21 @@ class Stacked(Family):
 
     def estimate(self, moments: Moments, histograms: Histograms, *, smoothing: Smoothing) -> Curves:
         """The curve of each column; the smoothing of labels does not touch it."""
+        silence = np.zeros(histograms.n_classes)
+        columns = self._columns(moments, histograms)
+        return Curves(tuple(Curve(column.knots, column.table, silence) for column in columns))
+
+    def _columns(self, moments: Moments, histograms: Histograms) -> list[StackedColumn]:
         weight, mean, scatter = centred(moments)
-        curves = []
+        columns = []
         for place, histogram in enumerate(histograms.histograms):
             exact = (weight[:, place], mean[:, place], scatter[:, place])
-            column = stack(Sample(histogram.values(), histogram.counts, *exact), self.densities)
-            curves.append(Curve(column.knots, column.table, np.zeros(histograms.n_classes)))
-        return Curves(tuple(curves))
+            columns.append(stack(Sample(histogram.values(), histogram.counts, *exact), self.densities))
+        return columns
+
+    # -- Leave-one-out --------------------------------------------------------------------------------------------
+
+    def leave_one_out(self, moments: Moments, histograms: Histograms, *, smoothing: Smoothing) -> LeftOut:
+        """Each density without the row. Shares, cuts, bandwidths and the prior of Student's t stay as they are."""
+        columns = self._columns(moments, histograms)
+        return left_out(histograms, [column.leave_one_out for column in columns])

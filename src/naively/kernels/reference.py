@@ -97,3 +97,20 @@ def gaussian_evidence(
     if missing.any():
         evidence[missing] = 0.0
     return np.asarray(evidence)
+
+
+def student_evidence(
+    block: FloatArray, location: FloatArray, scale: FloatArray, peak: FloatArray, power: FloatArray, most: float
+) -> FloatArray:
+    """``peak - power * log1p(((x - location) * scale)**2)`` of every known cell, 0 of a missing one."""
+    deviation = np.minimum(np.abs((block[:, :, None] - location) * scale), most)
+    evidence = peak - power * np.log1p(deviation * deviation)
+    missing = np.isnan(block)
+    if missing.any():
+        evidence[missing] = 0.0
+    return np.asarray(evidence)
+
+
+def steps(x: FloatArray, cuts: FloatArray) -> IntArray:
+    """The bin of each value, the bin after the last for NaN."""
+    return np.where(np.isnan(x), len(cuts) + 1, np.searchsorted(cuts, x, side="right"))

@@ -1,0 +1,61 @@
+"""Numeric columns whose evidence is a staircase: what bins give to the scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from naively.kernels import frozen, reference, repays_compiler
+from naively.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The bins of a group of columns.
+
+    Parameters
+    ----------
+    cuts : sequence of ndarray (bins - 1,)
+        The values at which each column's bins after the first begin, ascending.
+    probabilities : sequence of ndarray (classes, bins)
+    """
+
+    reads: ClassVar[str] = "numbers"
+
+    cuts: Sequence[FloatArray]
+    probabilities: Sequence[FloatArray]
+
+    @cached_property
+    def _tables(self) -> list[FloatArray]:
+        """The log-probabilities (bins + 1, classes), and zeros for a missing cell."""
+        return [_with_silence(probability) for probability in self.probabilities]
+
+    def evidence(self, block: FloatArray) -> FloatArray:
+        """The log-probability of every cell's bin."""
+        columns = zip(block.T, self.cuts, self._tables, strict=True)
+        return np.stack([table[reference.steps(*column)] for *column, table in columns], axis=1)
+
+    def add_to(self, scores: FloatArray, block: FloatArray) -> None:
+        """Add the log-probability of every row's bins."""
+        if repays_compiler(block.size):
+            from naively.kernels.steps import add_steps
+
+            for column, cuts, table in zip(block.T, self.cuts, self._tables, strict=True):
+                add_steps(frozen(column), frozen(cuts), frozen(table), scores)
+        else:
+            for column, cuts, table in zip(block.T, self.cuts, self._tables, strict=True):
+                scores += table[reference.steps(column, cuts)]
+
+    def describe(self) -> dict[str, Any]:
+        """The cuts, and the probability of each bin."""
+        return {"cuts": list(self.cuts), "probability": list(self.probabilities)}
+
+
+def _with_silence(probability: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        logs = np.log(probability)
+    return np.ascontiguousarray(np.column_stack([logs, np.zeros(len(logs))]).T)

@@ -1,0 +1,155 @@
+"""Normal densities whose mean and variance are not known for certain: Student's t."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from naively.additive.densities import (
+    PRIOR_ROWS,
+    PRIOR_SHAPE,
+    VARIANCE_FLOOR,
+    Predictive,
+    pooled_predictive,
+    student_predictive,
+)
+from naively.errors import ParameterError
+from naively.families.base import Family, LeftOut, Summary
+from naively.families.gaussian import LARGEST_DEVIATION, Centred, centred, left_out, pooled
+from naively.families.linear import classes_last
+from naively.families.moments import Moments
+from naively.kernels import frozen, reference, repays_compiler
+from naively.smoothing import Smoothing, require_number
+from naively.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class StudentT(Family):
+    """Student's t: what a normal column looks like to someone who has seen only so many of its values.
+
+    It is the predictive density of a normal-inverse-gamma prior, centred at the column's mean over all classes and its
+    variance within classes: a class with few rows leans on these, and its tails are heavier.
+
+    Parameters
+    ----------
+    pooled : bool, default=False
+        One variance for all classes; only the means differ.
+    prior_rows : float, default=0.1
+        How many rows the column's mean is worth against a class's own.
+    prior_shape : float, default=1.0
+        How much the column's variance is worth against a class's own, in half rows; without effect if `pooled`.
+    floor : float, default=0.001
+        The least prior (if `pooled`: shared) variance, as a share of the column's variance over all classes.
+
+    Notes
+    -----
+    A column that is constant over all rows gives no evidence.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> X, y = [[1.0], [2.0], [3.0], [7.0]], ["a", "a", "a", "b"]
+    >>> model = NaiveBayes("textbook", families="studentt").fit(X, y)
+    >>> model.parameters()["x0"]["freedom"]
+    array([5., 3.])
+    >>> model.predict_proba([[6.0]]).round(3)
+    array([[0.079, 0.921]])
+    """
+
+    pooled: bool = False
+    prior_rows: float = PRIOR_ROWS
+    prior_shape: float = PRIOR_SHAPE
+    floor: float = VARIANCE_FLOOR
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pooled, (bool, np.bool_)):
+            raise ParameterError(f"StudentT(pooled) must be True or False, got {self.pooled!r}.")
+        for name in ("prior_rows", "prior_shape"):
+            require_number(f"StudentT({name})", getattr(self, name), at_least=0)
+            if getattr(self, name) == 0:
+                raise ParameterError(f"StudentT({name}) must be above 0, got {getattr(self, name)!r}.")
+        require_number("StudentT(floor)", self.floor, at_least=0)
+
+    # -- Statistics -----------------------------------------------------------------------------------------------
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        return (Summary("moments", observed=True, squares=True),)
+
+    # -- Estimate -------------------------------------------------------------------------------------------------
+
+    def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> StudentEstimate:
+        """Freedom, location and scale; the smoothing of labels does not touch them, the prior does."""
+        return StudentEstimate(*self._parameters(centred(statistics), pooled(statistics)))
+
+    def _parameters(self, of_class: Centred, of_all: Centred) -> Predictive:
+        """Freedom, location and squared scale (classes, ..., columns)."""
+        weight, mean, scatter = of_class
+        total, center, total_scatter = of_all
+        within = scatter.sum(axis=0)
+        freedom = total - (weight > 0).sum(axis=0)
+        floor = self.floor * total_scatter / np.where(total > 0, total, 1.0)
+        if self.pooled:
+            df, location, variance = pooled_predictive(weight, mean, within, freedom, center, floor, self.prior_rows)
+            return np.broadcast_to(df, variance.shape), location, variance
+        variance = np.maximum(within / np.maximum(freedom, 1.0), floor)
+        return student_predictive(weight, mean, scatter, center, variance, self.prior_rows, self.prior_shape)
+
+    # -- Leave-one-out --------------------------------------------------------------------------------------------
+
+    def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
+        """The same estimate, of sums without one row at a time: exact, the prior included."""
+        return left_out(statistics, lambda *known: StudentEstimate(*self._parameters(*known)).evidence)
+
+
+# -- Evidence -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StudentEstimate:
+    """Freedom, location and squared scale of a group of columns, (classes, columns) or (classes, rows, columns).
+
+    A column in which a class has scale 0, all values being the same, gives no evidence.
+    """
+
+    reads: ClassVar[str] = "numbers"
+
+    freedom: FloatArray
+    location: FloatArray
+    variance: FloatArray
+
+    @cached_property
+    def _constants(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Location, scale, peak and power, classes last: what the kernels read."""
+        from scipy.special import gammaln
+
+        speaks = np.asarray((self.variance > 0).all(axis=0))[..., None]
+        freedom, location = classes_last(self.freedom), classes_last(self.location)
+        spread = freedom * np.where(speaks, classes_last(self.variance), 1.0)
+        peak = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * (np.log(spread) + math.log(math.pi))
+        parts = (location, 1 / np.sqrt(spread), np.where(speaks, peak, 0.0), np.where(speaks, (freedom + 1) / 2, 0.0))
+        location, scale, peak, power = (np.ascontiguousarray(part) for part in parts)
+        return location, scale, peak, power
+
+    def evidence(self, block: FloatArray) -> FloatArray:
+        """The log-density of every cell."""
+        return reference.student_evidence(block, *self._constants, LARGEST_DEVIATION)
+
+    def add_to(self, scores: FloatArray, block: FloatArray) -> None:
+        """Add the log-density of every row."""
+        if repays_compiler(block.size * scores.shape[1]):
+            from naively.kernels.student_scores import add_student
+
+            add_student(frozen(block), *self._constants, LARGEST_DEVIATION, scores)
+        else:
+            scores += self.evidence(block).sum(axis=1)
+
+    # -- Description ----------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """Degrees of freedom, location and scale."""
+        return {"freedom": self.freedom, "location": self.location, "scale": np.sqrt(self.variance)}
