@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -52,8 +53,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior_smoothing : smoothing, float or str, optional
         Pseudo-counts of the estimated prior; none by default.
     kept_rows : int, optional
-        How many rows the recipes that weigh evidence keep as a sample (4096 in "auto", 32768 in "strong"). More rows
-        give better weights and take longer.
+        How many rows the recipes that weigh evidence keep as a sample, and fit the weights on. By default "auto" keeps
+        4096; "strong" keeps 32768, counts pairs on all of them and fits weights on 4096. More rows give better weights
+        and take longer.
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
@@ -431,12 +433,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Examples
         --------
-        >>> X, y = [[1.0], [2.0], [4.0], [3.0], [5.0], [6.0]], ["a", "a", "a", "b", "b", "b"]
+        >>> X, y = [[1.0], [3.0], [6.0], [2.0], [5.0], [9.0]], ["a", "a", "a", "b", "b", "b"]
         >>> model = NaiveBayes("textbook").fit(X, y)
-        >>> model.loo(X, y)[3].round(3)
-        array([-0.001, -7.307])
-        >>> model.forget(X[3:4], y[3:4]).predict_log_proba(X[3:4])[0].round(3)
-        array([-0.001, -7.307])
+        >>> model.loo(X, y)[0].round(3)
+        array([-1.571, -0.233])
+        >>> model.forget(X[:1], y[:1]).predict_log_proba(X[:1])[0].round(3)
+        array([-1.571, -0.233])
         """
         self._require_fitted()
         if X is None:
@@ -563,7 +565,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
-        basis = (self.statistics_, self.recipe, self.families, self.smoothing, self.prior, self.prior_smoothing)
+        basis = (
+            self.statistics_,
+            self.recipe,
+            self.families,
+            self.smoothing,
+            self.prior,
+            self.prior_smoothing,
+            self.kept_rows,
+        )
         if not self._estimates or any(old is not new for old, new in zip(self._estimates[0], basis, strict=True)):
             scorer = self._scorer(as_recipe(self.recipe))
             self._estimates[:] = [basis, (scorer, log_prior(self.class_prior_))]
@@ -576,7 +586,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if recipe.tempering is None:
             factors = make_factors(schema, families, self._smoothings(schema.names, recipe), statistics)
             return Scorer(factors, schema.names, len(self.classes_))
-        weighed = weigh(schema, families, statistics, recipe.tempering, thread_count(self.n_threads))
+        tempering = recipe.tempering
+        if self.kept_rows is not None:
+            tempering = replace(tempering, rows=self._checked_kept_rows())
+        weighed = weigh(schema, families, statistics, tempering, thread_count(self.n_threads))
         if recipe.pooled:
             return PooledScorer(weighed, schema, len(self.classes_))
         scorer = Scorer(weighed.factors, schema.names, len(self.classes_))

@@ -88,8 +88,8 @@ def divergence(p: FloatArray, q: FloatArray) -> FloatArray:
     >>> divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0])).tolist()
     1.0
     """
-    middle = (p + q) / 2
-    return np.asarray((special.rel_entr(p, middle) + special.rel_entr(q, middle)).sum(axis=-1) / (2 * np.log(2)))
+    both = p + q  # twice the mean: halving the smallest numbers would lose them
+    return np.asarray((special.rel_entr(2 * p, both) + special.rel_entr(2 * q, both)).sum(axis=-1) / (4 * np.log(2)))
 
 
 def normal_divergence(mean: FloatArray, variance: FloatArray, missing: FloatArray) -> FloatArray:
@@ -112,7 +112,7 @@ def normal_divergence(mean: FloatArray, variance: FloatArray, missing: FloatArra
     for own, other in ((0, 1), (1, 0)):
         x = mean[own][..., None] + scale[own][..., None] * NODES
         away = (x - mean[other][..., None]) / scale[other][..., None]
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # where no cell is known
             log_ratio = np.log(scale[own] * known[other]) - np.log(scale[other] * known[own])
             log_ratio = np.where(known[own] > 0, log_ratio, 0.0)[..., None] + (NODES**2 - away**2) / 2
         inside = 1.0 - np.logaddexp(0.0, log_ratio) / np.log(2)

@@ -13,7 +13,7 @@ shares of the mixture.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,13 +24,13 @@ from naively.decision import class_prior, log_prior
 from naively.engines.threads import in_order
 from naively.errors import ForgetError, ParameterError
 from naively.evidence import block_reader, chosen_columns, grouped, statistics_of
-from naively.families import Family
+from naively.families import Family, LeftOut
 from naively.families.counts import Counts
 from naively.schema import Schema
 from naively.smoothing import Smoothing, as_smoothing, smoothed_frequencies
 from naively.statistics import Statistics
 from naively.sums import Sum
-from naively.table import Table
+from naively.table import SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -89,19 +89,28 @@ def left_out_scores(
             raise ParameterError(f"The family {family.name()!r} has no leave-one-out in closed form.")
         left_out = family.leave_one_out(*statistics_of(schema, family, members, statistics), smoothing=smoothing)
         chosen = chosen_columns(np.array(members, dtype=np.int64), rows.positions, len(schema.names))
-        readers.append((left_out, block_reader(left_out, rows.table, chosen)))
+        readers.append(_reader(left_out, rows, chosen))
     n_rows, n_classes = rows.table.n_rows, len(statistics.classes)
     scores = np.zeros((n_rows, n_classes))
     step = max(16, BLOCK_CELLS // max(len(schema.names) * n_classes, 1))
 
     def score(start: int) -> None:
         block = slice(start, min(start + step, n_rows))
-        for left_out, read in readers:
-            scores[block] += left_out.evidence(read(block), rows.codes[block], rows.weights[block]).sum(axis=1)
+        for read in readers:
+            scores[block] += read(block)
 
     for _ in in_order(score, range(0, n_rows, step), n_threads):
         pass
     return scores
+
+
+def _reader(left_out: LeftOut, rows: LearntRows, chosen: IntArray | None) -> Callable[[slice], FloatArray]:
+    """A function from a slice of rows to their log-likelihood (rows, classes) by one family."""
+    table, sparse = rows.table, left_out.sparse
+    if isinstance(table, SparseTable) and sparse is not None:
+        return lambda block: sparse(table.rows(chosen, block), rows.codes[block], rows.weights[block])
+    read = block_reader(left_out, table, chosen)
+    return lambda block: left_out.evidence(read(block), rows.codes[block], rows.weights[block]).sum(axis=1)
 
 
 def left_out_log_prior(statistics: Statistics, rows: LearntRows, prior: Any, smoothing: Smoothing) -> FloatArray:

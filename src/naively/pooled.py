@@ -73,7 +73,10 @@ class PooledScorer:
         for term in additive.terms:
             place = self.weighed.readable[term.column]
             terms[:, place] += weights[0] * term.evidence(columns[term.column][1]).T
-        extras = [*self._pair_evidence(columns), *(expert.log_proba(columns) for expert in self.model.experts[1:])]
+        extras = [
+            *self._pair_evidence(columns),
+            *(expert.log_proba(columns) - self._log_prior for expert in self.model.experts[1:]),
+        ]
         shares = np.concatenate([np.full(len(extras) - len(weights) + 1, weights[0]), weights[1:]])
         for place, (share, extra) in enumerate(zip(shares, extras, strict=True), start=self.n_columns):
             terms[:, place] = share * extra

@@ -164,7 +164,7 @@ def learn_unlabelled(
     >>> learnt = learn_unlabelled(model, X[6:])
     >>> round(model.score(X[6:], y[6:]), 2), round(learnt.score(X[6:], y[6:]), 2)
     (0.55, 0.95)
-    >>> round(learnt.class_count_.sum(), 6)
+    >>> float(round(learnt.class_count_.sum(), 6))
     400.0
     """
     _require_positive("n_iterations", n_iterations)

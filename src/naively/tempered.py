@@ -233,7 +233,11 @@ def _gathered(
     missing = [np.zeros(len(class_weights)) for _ in columns]
     for term in model.terms[n_columns:]:
         _fold_indicator(term, known, missing)
-    complete = [place for place, column in enumerate(columns) if np.array_equal(column.observed, class_weights)]
+    complete = [
+        place
+        for place, column in enumerate(columns)
+        if np.allclose(column.observed, class_weights, rtol=1e-9, atol=0.0)
+    ]
     sharing = complete or list(range(n_columns))
     for place in sharing:
         known[place] += (model.bias / len(sharing))[:, None]

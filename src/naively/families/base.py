@@ -63,11 +63,14 @@ class LeftOut:
         (rows, columns, classes), under the statistics without that row; 0 where the cell is missing.
     codebook : optional
         How labels become codes.
+    sparse : callable, optional
+        The same from CSR rows, summed over the columns: (rows, classes).
     """
 
     reads: str
     evidence: Callable[[AnyArray, IntArray, FloatArray], FloatArray]
     codebook: Any = None
+    sparse: Callable[[Any, IntArray, FloatArray], FloatArray] | None = None
 
 
 @dataclass(frozen=True)

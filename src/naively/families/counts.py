@@ -142,7 +142,13 @@ def merged_labels(first: Sequence[Label], second: Sequence[Label]) -> tuple[Labe
 
 
 def frequencies_without(
-    counts: Sum, smoothing: Smoothing, labels: Sequence[Any], places: IntArray, codes: IntArray, weights: FloatArray
+    counts: Sum,
+    smoothing: Smoothing,
+    labels: Sequence[Any],
+    places: IntArray,
+    codes: IntArray,
+    weights: FloatArray,
+    in_all: FloatArray | None = None,
 ) -> FloatArray:
     """What `smoothed_frequencies` gives for one value, in every class, once a row with that value is taken away.
 
@@ -153,6 +159,8 @@ def frequencies_without(
         As in `smoothed_frequencies`.
     places, codes, weights : ndarray (n_rows,)
         The value, the class and the weight of each row.
+    in_all : ndarray (n_rows,), optional
+        What the row counts over all values, if it has others, too.
 
     Returns
     -------
@@ -162,7 +170,7 @@ def frequencies_without(
     of_class = counts.total(1)
     count, total = counts.high[:, places], np.repeat(of_class.high[:, None], len(places), axis=1)
     count[codes, rows] = _left(counts[codes, places], weights)
-    total[codes, rows] = _left(of_class[codes], weights)
+    total[codes, rows] = _left(of_class[codes], weights if in_all is None else in_all)
     marginal, everything = count.sum(axis=0), total.sum(axis=0)
     before = np.broadcast_to(smoothing.pseudo_counts(counts.high, labels), counts.shape)
     pseudo_counts = smoothing.pseudo_counts_without(before[:, places], marginal, everything, n_values)

@@ -53,7 +53,8 @@ class Gaussian(Family):
     Examples
     --------
     >>> from naively import NaiveBayes
-    >>> model = NaiveBayes("textbook", families=Gaussian(ties="feature")).fit([[1.0], [2.0], [5.0], [6.0]], ["a", "a", "b", "b"])
+    >>> X, y = [[1.0], [2.0], [5.0], [6.0]], ["a", "a", "b", "b"]
+    >>> model = NaiveBayes("textbook", families=Gaussian(ties="feature")).fit(X, y)
     >>> model.parameters()["x0"]["variance"]
     array([0.25, 0.25])
     """

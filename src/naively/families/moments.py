@@ -70,9 +70,9 @@ class Moments:
         if square is not None and self.square is not None:
             square = square.without_noise(self.square.high)
             self._refuse_where(square.high < 0, "sum of squares")
-        if observed is None:
+        if square is None:  # what is summed without its squares is never negative
             self._refuse_where((total.high < 0) & (self.total.high >= 0), "total")
-        else:
+        if observed is not None:
             gone = observed.high == 0
             self._refuse_where(gone & (total.high != 0), "sum where no weight is left")
             if square is not None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from naively.families.base import Family, LeftOut, Summary
+from naively.families.counts import frequencies_without
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
 from naively.families.moments import Moments
 from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -55,4 +59,23 @@ class Multinomial(Family):
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
         """The same estimate, of sums without one row at a time: exact."""
-        return left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing))
+        dense = left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing))
+        return replace(dense, sparse=partial(_sparse_without, statistics, smoothing))
+
+
+def _sparse_without(
+    statistics: Moments, smoothing: Smoothing, rows: Any, codes: IntArray, weights: FloatArray
+) -> FloatArray:
+    """The log-likelihood (rows, classes) of CSR rows without them: only the cells that are stored speak."""
+    n_rows, n_classes = rows.shape[0], statistics.total.shape[0]
+    stored = np.flatnonzero((rows.data != 0) & ~np.isnan(rows.data))
+    row = np.repeat(np.arange(n_rows), np.diff(rows.indptr))[stored]
+    count, place = rows.data[stored], rows.indices[stored].astype(np.int64)
+    length = np.bincount(row, weights=count, minlength=n_rows)
+    weight = weights[row]
+    frequency = frequencies_without(
+        statistics.total, smoothing, statistics.columns, place, codes[row], weight * count, weight * length[row]
+    )
+    with np.errstate(divide="ignore"):
+        terms = count * np.log(frequency)
+    return np.stack([np.bincount(row, weights=terms[code], minlength=n_rows) for code in range(n_classes)], axis=1)

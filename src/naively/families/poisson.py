@@ -24,7 +24,8 @@ class Poisson(Family):
     Examples
     --------
     >>> from naively import NaiveBayes
-    >>> model = NaiveBayes("textbook", families="poisson", smoothing="none").fit([[1], [3], [0], [0]], ["a", "a", "b", "b"])
+    >>> X, y = [[1], [3], [0], [0]], ["a", "a", "b", "b"]
+    >>> model = NaiveBayes("textbook", families="poisson", smoothing="none").fit(X, y)
     >>> model.parameters()["x0"]["rate"]
     array([2., 0.])
     """

@@ -91,7 +91,8 @@ def gaussian_evidence(
     block: FloatArray, mean: FloatArray, scale: FloatArray, peak: FloatArray, most: float
 ) -> FloatArray:
     """``peak - ((x - mean) * scale)**2`` of every known cell, 0 of a missing one: (rows, columns, classes)."""
-    deviation = np.minimum(np.abs((block[:, :, None] - mean) * scale), most)
+    with np.errstate(over="ignore"):
+        deviation = np.minimum(np.abs((block[:, :, None] - mean) * scale), most)
     evidence = peak - deviation * deviation
     missing = np.isnan(block)
     if missing.any():
@@ -103,7 +104,8 @@ def student_evidence(
     block: FloatArray, location: FloatArray, scale: FloatArray, peak: FloatArray, power: FloatArray, most: float
 ) -> FloatArray:
     """``peak - power * log1p(((x - location) * scale)**2)`` of every known cell, 0 of a missing one."""
-    deviation = np.minimum(np.abs((block[:, :, None] - location) * scale), most)
+    with np.errstate(over="ignore"):
+        deviation = np.minimum(np.abs((block[:, :, None] - location) * scale), most)
     evidence = peak - power * np.log1p(deviation * deviation)
     missing = np.isnan(block)
     if missing.any():
