@@ -36,7 +36,7 @@ from naively.typing import AnyArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
-BLOCK_CELLS = 1 << 16
+BLOCK_CELLS = 1 << 17
 """How many cells, times classes, are read at once."""
 
 

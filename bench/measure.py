@@ -1,0 +1,102 @@
+"""Measuring: the best of several runs, taken in turns; the speed of memory; whole processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+Work = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the tables are, and how often each work is repeated.
+
+    Parameters
+    ----------
+    share : float
+        Of the rows of the full size.
+    repeats : int
+    patience : float
+        Work that takes longer than so many seconds is done twice and no more.
+    judged : bool
+        Whether the tables are large enough for the targets to mean anything.
+    """
+
+    share: float
+    repeats: int
+    patience: float
+    judged: bool
+
+    def rows(self, full: int) -> int:
+        return max(1, int(full * self.share))
+
+
+FULL = Scale(share=1.0, repeats=7, patience=10.0, judged=True)
+QUICK = Scale(share=0.01, repeats=2, patience=1.0, judged=False)
+
+
+def seconds(work: Work) -> float:
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def side_by_side(scale: Scale, **works: Work) -> dict[str, float]:
+    """The best time of each work. They take turns, so that a busy moment of the machine hits all of them."""
+    best = dict.fromkeys(works, float("inf"))
+    for turn in range(1 + scale.repeats):  # the first is the warm-up, in which something may still be compiled
+        for name, work in works.items():
+            if turn < 2 or best[name] <= scale.patience:
+                best[name] = min(best[name], seconds(work))
+    return best
+
+
+def per_call(work: Work, n_calls: int) -> Work:
+    """The work done so many times, for what is too short to be timed alone."""
+
+    def repeated() -> None:
+        for _ in range(n_calls):
+            work()
+
+    return repeated
+
+
+def estimation(fit: Work, scale: Scale, row: Any) -> float:
+    """The seconds that the first answer after `fit` takes longer than the second: the estimates are made then."""
+    extra = []
+    for _ in range(scale.repeats):
+        model = fit()
+        first = seconds(lambda model=model: model.predict_proba(row))
+        extra.append(first - seconds(lambda model=model: model.predict_proba(row)))
+    return max(0.0, min(extra))
+
+
+def memory_bandwidth(scale: Scale) -> float:
+    """Bytes per second: the fastest that NumPy reads a large array, with all cores at it."""
+    n_cores = os.cpu_count() or 1
+    parts = np.array_split(np.ones(max(scale.rows(50_000_000), 4_000_000)), n_cores)
+    with ThreadPoolExecutor(n_cores) as pool:
+        times = side_by_side(
+            FULL, sum=lambda: list(pool.map(np.sum, parts)), largest=lambda: list(pool.map(np.max, parts))
+        )
+    return sum(part.nbytes for part in parts) / min(times.values())
+
+
+def run_process(arguments: list[str], variables: Mapping[str, str] | None = None) -> str:
+    """Run a process to its end and give what it printed."""
+    environment = {**os.environ, **(variables or {})}
+    return subprocess.run(arguments, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def run_python(code: str, variables: Mapping[str, str] | None = None) -> str:
+    """Run some lines of Python in a fresh process."""
+    return run_process([sys.executable, "-c", code], variables)

@@ -1,0 +1,38 @@
+"""All rows of the bench, in the order of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench import categorical, frames, gaussian, memory, startup, stream, text
+from bench.measure import Scale
+from bench.result import Result
+
+ROWS: list[Callable[[Scale], Result]] = [
+    gaussian.gaussian_fit_float64,
+    gaussian.gaussian_fit_float32,
+    gaussian.gaussian_fit_f_order,
+    gaussian.gaussian_predict,
+    gaussian.gaussian_fit_1000_classes,
+    gaussian.gaussian_predict_1000_classes,
+    categorical.categorical_fit_int64,
+    categorical.categorical_fit_uint8,
+    categorical.categorical_predict_int64,
+    categorical.categorical_predict_uint8,
+    categorical.text_fit_pandas,
+    categorical.text_fit_polars,
+    text.multinomial_fit_20_classes,
+    text.multinomial_fit_200_classes,
+    frames.mixed_fit_pandas,
+    frames.mixed_fit_polars,
+    stream.partial_fit_arrays,
+    stream.partial_fit_pandas,
+    stream.single_row_latency,
+    memory.memory_of_fit_float64,
+    memory.memory_of_fit_float32,
+    memory.memory_of_fit_f_order,
+    startup.import_is_light,
+    startup.version_time,
+    startup.first_demo,
+    startup.first_iris,
+]

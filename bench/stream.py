@@ -1,0 +1,75 @@
+"""Rows: small batches and single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from river.naive_bayes import GaussianNB as RiverGaussianNB
+from sklearn.naive_bayes import GaussianNB
+
+from bench import data
+from bench.measure import Scale, per_call, side_by_side
+from bench.result import Result, at_least, duration
+from naively import NaiveBayes
+
+N_COLUMNS, N_CLASSES, BATCH, N_BATCHES = 20, 3, 100, 50
+
+
+def partial_fit_arrays(scale: Scale) -> Result:
+    return _partial_fit(scale, "array", lambda rows: rows)
+
+
+def partial_fit_pandas(scale: Scale) -> Result:
+    return _partial_fit(scale, "pandas", frame)
+
+
+def frame(rows: Any) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[f"n{place}" for place in range(rows.shape[1])])
+
+
+def _partial_fit(scale: Scale, kind: str, convert: Callable[[Any], Any]) -> Result:
+    X, y = data.numbers(BATCH * N_BATCHES, N_COLUMNS, N_CLASSES)
+    batches = [(X[start : start + BATCH], y[start : start + BATCH]) for start in range(0, len(X), BATCH)]
+    ours = [(convert(rows), labels) for rows, labels in batches]
+    rivers = [(frame(rows), pd.Series(labels)) for rows, labels in batches]
+    times = side_by_side(
+        scale,
+        ours=lambda: _learn(NaiveBayes("textbook").partial_fit, ours),
+        scikit=lambda: _learn(partial(GaussianNB().partial_fit, classes=range(N_CLASSES)), batches),
+        peer=lambda: _learn(RiverGaussianNB().learn_many, rivers),
+    )
+    each = {name: time / N_BATCHES for name, time in times.items()}
+    return Result(
+        work=f"partial_fit, a batch of {BATCH} rows x {N_COLUMNS} ({kind}), {N_CLASSES} classes",
+        ours=each["ours"],
+        peer=each["peer"],
+        peer_name="river",
+        targets=[at_least(10, "x river", each["peer"] / each["ours"])],
+        notes=f"peer: GaussianNB.learn_many on pandas; scikit-learn on arrays: {duration(each['scikit'])}",
+    )
+
+
+def _learn(learn: Callable[[Any, Any], Any], batches: list[tuple[Any, Any]]) -> None:
+    for rows, labels in batches:
+        learn(rows, labels)
+
+
+def single_row_latency(scale: Scale) -> Result:
+    X, y = data.numbers(scale.rows(100_000), N_COLUMNS, N_CLASSES)
+    ours, peer, row, n_calls = NaiveBayes("textbook").fit(X, y), GaussianNB().fit(X, y), X[:1], 200
+    times = side_by_side(
+        scale,
+        ours=per_call(lambda: ours.predict_proba(row), n_calls),
+        peer=per_call(lambda: peer.predict_proba(row), n_calls),
+    )
+    return Result(
+        work=f"predict_proba of a single row x {N_COLUMNS}, {N_CLASSES} classes",
+        ours=times["ours"] / n_calls,
+        peer=times["peer"] / n_calls,
+        peer_name="scikit-learn",
+        targets=[at_least(5, "x scikit-learn (a fifth of its latency)", times["peer"] / times["ours"])],
+        notes="the estimates are made at an earlier call",
+    )
