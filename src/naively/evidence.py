@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from naively.engines.threads import in_order
+from naively.errors import InputError
 from naively.families import Estimate, Family
 from naively.families.linear import LinearEstimate
 from naively.schema import Schema
@@ -135,7 +136,7 @@ class Scorer:
         estimate: Any = factor.estimate
         if isinstance(table, SparseTable) and isinstance(estimate, LinearEstimate):
             chosen = self._chosen(factor, positions)
-            return lambda scores, rows: estimate.add_sparse(scores, table.rows(chosen, rows))
+            return lambda scores, rows: estimate.add_sparse(scores, checked_cells(table, chosen, rows, estimate))
         read = self._read(factor, table, positions)
         return lambda scores, rows: estimate.add_to(scores, read(rows))
 
@@ -156,7 +157,8 @@ def chosen_columns(members: IntArray, positions: IntArray | None, n_columns: int
 def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callable[[slice], AnyArray]:
     """A function from a slice of rows to the block of the chosen columns that the estimate reads."""
     if estimate.reads == "numbers":
-        return lambda rows: table.numbers(chosen, rows)
+        nonnegative = getattr(estimate, "nonnegative", False)
+        return lambda rows: checked_numbers(table, chosen, rows, nonnegative)
     everything = np.arange(table.n_columns, dtype=np.int64)
     reader: Callable[[slice], AnyArray] = estimate.codebook.reader(table, everything if chosen is None else chosen)
     return reader
@@ -164,3 +166,29 @@ def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callab
 
 def _all(table: Table) -> slice:
     return slice(0, table.n_rows)
+
+
+def checked_numbers(table: Table, chosen: IntArray | None, rows: slice, nonnegative: bool) -> FloatArray:
+    """A block of numbers without infinities and, for counts, without negative ones."""
+    block = table.numbers(chosen, rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(block.sum())  # one quick pass; NaN and large numbers need a second look
+    if suspicious and np.isinf(block).any():
+        _refuse(table, chosen, rows, np.isinf(block), "Input X contains infinity", "Use NaN for what is not known")
+    if nonnegative and (block < 0).any():
+        _refuse(table, chosen, rows, block < 0, "Negative values in data, where counts belong", "Check the column")
+    return block
+
+
+def checked_cells(table: SparseTable, chosen: IntArray | None, rows: slice, estimate: LinearEstimate) -> Any:
+    """Sparse rows, checked in the same way."""
+    part = table.rows(chosen, rows)
+    if np.isinf(part.data).any() or (estimate.nonnegative and (part.data < 0).any()):
+        checked_numbers(table, chosen, rows, estimate.nonnegative)
+    return part
+
+
+def _refuse(table: Table, chosen: IntArray | None, rows: slice, bad: AnyArray, what: str, advice: str) -> None:
+    row, place = np.argwhere(bad)[0]
+    name = table.names[int(place) if chosen is None else int(chosen[place])]
+    raise InputError(f"{what}: column {name!r}, row {rows.start + int(row)}. {advice}.")

@@ -23,6 +23,9 @@ Kind = Literal["number", "truth", "label", "mixed", "empty"]
 NO_INTEGER = np.iinfo(np.int64).min
 """What `integers` gives for a cell that is missing."""
 
+SMALL_FRAME = 1 << 18
+"""A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
+
 NOT_WHOLE = NO_INTEGER + 1
 """What `integers` gives for a cell that is not a whole number."""
 
@@ -72,6 +75,10 @@ class Table:
         """Codes (-1: missing) and the labels they stand for, of one whole column."""
         raise NotImplementedError  # pragma: no cover
 
+    def without(self, position: int) -> Table:
+        """The same without one column."""
+        raise NotImplementedError  # pragma: no cover
+
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
         """Like `numbers` as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
         block = self.numbers(positions, rows)
@@ -94,15 +101,14 @@ def whole_numbers(block: FloatArray) -> IntArray:
 class ArrayTable(Table):
     """A two-dimensional NumPy array of numbers or booleans, in either memory order."""
 
-    named = False
-
-    def __init__(self, values: AnyArray):
+    def __init__(self, values: AnyArray, names: Sequence[str] | None = None):
         self.values = values
         self.n_rows, self._n_columns = (int(length) for length in values.shape)
+        self._names, self.named = names, names is not None
 
-    @cached_property
+    @property
     def names(self) -> Sequence[str]:
-        return made_up_names(self._n_columns)
+        return made_up_names(self._n_columns) if self._names is None else self._names
 
     @property
     def n_columns(self) -> int:
@@ -130,6 +136,10 @@ class ArrayTable(Table):
         if positions is not None and (positions < 0).any():
             block[:, positions < 0] = absent
         return block
+
+    def without(self, position: int) -> Table:
+        names = None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
+        return ArrayTable(np.delete(self.values, position, axis=1), names)
 
     def column(self, position: int) -> AnyArray:
         return np.asarray(self.values[:, position])
@@ -227,6 +237,10 @@ class ColumnsTable(Table):
         for place, position in enumerate(chosen):
             block[:, place] = np.nan if position < 0 else self.columns[position].numbers[rows]
         return block
+
+    def without(self, position: int) -> Table:
+        rest = [column for place, column in enumerate(self.columns) if place != position]
+        return ColumnsTable(rest, self.n_rows, self.named)
 
     def column(self, position: int) -> AnyArray:
         return self.columns[position].numbers
@@ -359,6 +373,10 @@ def _frame_table(frame: Any) -> Table:
             "X.columns = X.columns.astype(str) for example."
         )
     shown = names if given else made_up_names(len(names))
+    if given and frame.implementation.is_pandas() and len(frame) * len(names) <= SMALL_FRAME:
+        native = frame.to_native()
+        if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in native.dtypes):
+            return ArrayTable(native.to_numpy(), tuple(names))
     columns = [_series_column(name, frame[:, position]) for position, name in enumerate(shown)]
     return ColumnsTable(columns, len(frame), named=given)
 

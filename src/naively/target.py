@@ -11,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from naively.errors import InputError, InputTypeError, SchemaError, listed
 from naively.labels import encode_objects, recoded
-from naively.table import ColumnsTable, Table
+from naively.table import Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
 _DIRECT_RANGE = 1 << 20
@@ -19,17 +19,17 @@ _DIRECT_RANGE = 1 << 20
 
 def split_target(table: Table, name: str) -> tuple[Table, AnyArray, IntArray]:
     """Take the column that holds the classes out of the table: the rest, the classes, the codes."""
-    if not isinstance(table, ColumnsTable) or name not in table.names:
+    if not table.named or name not in table.names:
         raise SchemaError(
             f"y={name!r} names no column of X, which has {listed(table.names, 20)}. "
             "Give the classes as an array, or the name of a column of a data frame."
         )
-    codes, labels = table.labels(table.names.index(name))
+    position = list(table.names).index(name)
+    codes, labels = table.labels(position)
     _refuse_missing(codes < 0)
     classes = _class_array(labels)
     order = np.argsort(classes, kind="stable")
-    rest = [column for column in table.columns if column.name != name]
-    return ColumnsTable(rest, table.n_rows, table.named), classes[order], recoded(codes, np.argsort(order))
+    return table.without(position), classes[order], recoded(codes, np.argsort(order))
 
 
 def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:

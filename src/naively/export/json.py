@@ -39,6 +39,7 @@ from naively.families.histograms import Histograms
 from naively.families.moments import Moments
 from naively.histogram import Histogram
 from naively.labels import label_order
+from naively.recipes import as_recipe
 from naively.reservoir import Reservoir
 from naively.schema import Schema
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
@@ -274,7 +275,8 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     schema = Schema(names, kinds, summaries, bool(content["named"]))
     declared_classes = make(declared) if declared else np.array([], dtype=object)
     model._replace(schema, Statistics(classes, weight, tables, kept), declared_classes)
-    model._estimated()
+    if as_recipe(model.recipe).tempering is None:
+        model._estimated()  # cheap, and the parameters are checked against the columns; else when first asked
     return model
 
 

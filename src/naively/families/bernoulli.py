@@ -50,7 +50,7 @@ class Bernoulli(Family):
         log_no, no_zero = logs_and_zeros(frequencies[..., 0])
         log_yes, no_other = logs_and_zeros(frequencies[..., 1])
         parameters = {"probability": frequencies[..., 1]}
-        return LinearEstimate(log_yes - log_no, log_no, no_other, no_zero, self.threshold, None, parameters)
+        return LinearEstimate(log_yes - log_no, log_no, no_other, no_zero, self.threshold, parameters=parameters)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

@@ -32,6 +32,8 @@ class LinearEstimate:
         Read not x but whether x is above this.
     base : callable, optional
         The part of a cell's log-likelihood that all classes share, from known values; 0 at 0.
+    nonnegative : bool
+        Whether the numbers are counts, which cannot be negative.
     parameters : dict
         What the family calls its parameters.
     """
@@ -44,6 +46,7 @@ class LinearEstimate:
     no_zero: AnyArray | None = None
     above: float | None = None
     base: Callable[[FloatArray], FloatArray] | None = None
+    nonnegative: bool = False
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def _known(self, block: FloatArray) -> tuple[FloatArray, AnyArray | None]:

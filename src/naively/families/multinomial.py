@@ -53,7 +53,9 @@ class Multinomial(Family):
         """The probability of each column; smoothing adds pseudo-counts to every column."""
         frequencies = smoothed_frequencies(statistics.total.high, smoothing, statistics.columns)
         slope, no_other = logs_and_zeros(frequencies)
-        return LinearEstimate(slope, np.zeros_like(slope), no_other, parameters={"probability": frequencies})
+        return LinearEstimate(
+            slope, np.zeros_like(slope), no_other, nonnegative=True, parameters={"probability": frequencies}
+        )
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

@@ -50,7 +50,9 @@ class Poisson(Family):
         silent = np.broadcast_to(overall == 0, rate.shape)
         slope, no_other = logs_and_zeros(np.where(silent, 1.0, rate))
         offset = np.where(silent, 0.0, -rate)
-        return LinearEstimate(slope, offset, no_other, base=_minus_log_factorial, parameters={"rate": rate})
+        return LinearEstimate(
+            slope, offset, no_other, base=_minus_log_factorial, nonnegative=True, parameters={"rate": rate}
+        )
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

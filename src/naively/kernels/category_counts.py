@@ -17,15 +17,15 @@ MISSING = np.iinfo(np.int64).min
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _cell(shifted: int, size: int, offset: int) -> int:
-    return offset + (shifted if 0 <= shifted < size else size)
+def _cell(value: int, low: int, size: int, offset: int) -> int:
+    # Compare before subtracting: the marks of the missing are the least integers there are.
+    return offset + (value - low if low <= value < low + size else size)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _looked_up(value: int, low: int, size: int, offset: int) -> int:
-    shifted = value - low
-    if 0 <= shifted < size:
-        return offset + shifted
+    if low <= value < low + size:
+        return offset + value - low
     return offset + size + (value == MISSING)
 
 
@@ -39,14 +39,14 @@ def count_values(
         first_low, first_size, first_offset = low[0], size[0], offset[0]
         for row in range(n_rows):
             if codes[row] >= 0:
-                counts[codes[row], _cell(block[row, 0] - first_low, first_size, first_offset)] += 1
+                counts[codes[row], _cell(block[row, 0], first_low, first_size, first_offset)] += 1
         return
     for row in range(n_rows):
         code = codes[row]
         if code < 0:
             continue
         for column in range(n_columns):
-            cell = _cell(block[row, column] - low[column], size[column], offset[column])
+            cell = _cell(block[row, column], low[column], size[column], offset[column])
             counts[code, cell] += 1
 
 
@@ -68,7 +68,7 @@ def add_value_weights(
         if code < 0:
             continue
         for column in range(n_columns):
-            cell = _cell(block[row, column] - low[column], size[column], offset[column])
+            cell = _cell(block[row, column], low[column], size[column], offset[column])
             accumulate(total, total_low, code, cell, weights[row], 0.0)
 
 
