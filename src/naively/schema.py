@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.errors import InputError, InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed
+from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed
 from naively.families import Family, Summary, as_family
 from naively.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray
@@ -269,13 +269,3 @@ def position_of(key: Any, index: Mapping[str, int], where: str) -> int:
     if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and -len(index) <= key < len(index):
         return int(key) % len(index)
     raise ParameterError(f"{where} names the column {key!r}, which is not among {listed(index, 20)}.")
-
-
-def require_rows(table: Table) -> None:
-    """Refuse a table without rows or columns."""
-    if table.n_columns == 0:
-        raise InputError(f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required.")
-    if table.n_rows == 0:
-        raise InputError(
-            f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a minimum of 1 is required."
-        )

@@ -453,3 +453,13 @@ def _as_array(X: Any) -> AnyArray:
     if array.dtype.kind in "US" and isinstance(X, (list, tuple)):
         array = np.array(X, dtype=object)  # a list that mixes text and numbers keeps both
     return array
+
+
+def require_rows(table: Table) -> None:
+    """Refuse a table without rows or columns."""
+    if table.n_columns == 0:
+        raise InputError(f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required.")
+    if table.n_rows == 0:
+        raise InputError(
+            f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a minimum of 1 is required."
+        )

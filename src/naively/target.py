@@ -11,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from naively.errors import InputError, InputTypeError, SchemaError, listed
 from naively.labels import encode_objects, recoded
-from naively.table import Table
+from naively.table import Table, read_table, require_rows
 from naively.typing import AnyArray, FloatArray, IntArray
 
 _DIRECT_RANGE = 1 << 20
@@ -164,3 +164,14 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
             "To take rows out of a model again use forget, not negative weights."
         )
     return None if (weights == 1).all() else weights
+
+
+def read_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Table, AnyArray, IntArray, FloatArray | None]:
+    """The rows, the classes among them, each row's position among these, and the weights."""
+    table = read_table(X)
+    if isinstance(y, str):
+        table, classes, codes = split_target(table, y)
+    else:
+        classes, codes = read_target(y, table.n_rows)
+    require_rows(table)
+    return table, classes, codes, read_weights(sample_weight, table.n_rows)

@@ -1,0 +1,132 @@
+"""What a model estimates from its statistics and parameters: families, smoothings, prior, and the scorer they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from naively.decision import class_prior, log_prior
+from naively.engines.threads import thread_count
+from naively.errors import ParameterError, SchemaError
+from naively.evidence import Scorer, make_factors
+from naively.families import Family
+from naively.pooled import PooledScorer
+from naively.recipes import Recipe, as_recipe
+from naively.schema import Schema, assign_families, position_of, summaries_of
+from naively.smoothing import Smoothing, as_smoothing
+from naively.statistics import Statistics
+from naively.tempered import weigh
+from naively.typing import AnyArray, FloatArray
+
+
+class Estimation:
+    """The part of `NaiveBayes` that turns statistics and parameters into estimates."""
+
+    recipe: str
+    families: Any
+    smoothing: Any
+    prior: Any
+    prior_smoothing: Any
+    kept_rows: int | None
+    n_threads: int | None
+    classes_: AnyArray
+    schema_: Schema
+    statistics_: Statistics
+    _estimates: list[Any]
+
+    @property
+    def class_prior_(self) -> FloatArray:
+        """The class prior that is in force."""
+        self._require_fitted()
+        return self._prior(self.prior)
+
+    def _prior(self, prior: Any) -> FloatArray:
+        return class_prior(prior, self._prior_rule(), self.classes_, self.statistics_.class_weight.high)
+
+    def _prior_rule(self) -> Smoothing:
+        if self.prior_smoothing is not None:
+            return as_smoothing(self.prior_smoothing, "prior_smoothing")
+        return as_recipe(self.recipe).prior_smoothing
+
+    def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
+        """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
+        basis = (
+            self.statistics_,
+            self.recipe,
+            self.families,
+            self.smoothing,
+            self.prior,
+            self.prior_smoothing,
+            self.kept_rows,
+        )
+        if not self._estimates or any(old is not new for old, new in zip(self._estimates[0], basis, strict=True)):
+            scorer = self._scorer(as_recipe(self.recipe))
+            self._estimates[:] = [basis, (scorer, log_prior(self.class_prior_))]
+        return self._estimates[1]  # type: ignore[no-any-return]
+
+    def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
+        """The estimates of all columns, weighed if the recipe says so."""
+        schema, statistics = self.schema_, self.statistics_
+        families = self._checked_families(recipe)
+        if recipe.tempering is None:
+            factors = make_factors(schema, families, self._smoothings(schema.names, recipe), statistics)
+            return Scorer(factors, schema.names, len(self.classes_))
+        tempering = recipe.tempering
+        if self.kept_rows is not None:
+            tempering = replace(tempering, rows=self._checked_kept_rows())
+        weighed = weigh(schema, families, statistics, tempering, thread_count(self.n_threads))
+        if recipe.pooled:
+            return PooledScorer(weighed, schema, len(self.classes_))
+        scorer = Scorer(weighed.factors, schema.names, len(self.classes_))
+        scorer.weighed = weighed
+        return scorer
+
+    def _checked_families(self, recipe: Recipe) -> list[Family | None]:
+        """The family of each column, which must need no more than was kept of it."""
+        schema = self.schema_
+        families = self._assigned(schema.names, schema.kinds, recipe)
+        needed = summaries_of(schema.names, schema.kinds, families)
+        for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
+            if kept is not need and kept and family is not None and not set(need) <= set(kept):
+                raise SchemaError(
+                    f"Column {name!r} was learnt for another family: {family.name()!r} needs {need}, but {kept} was "
+                    "kept. Fit again with the new families or recipe."
+                )
+        return families
+
+    def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column."""
+        if self.smoothing is None:
+            return [recipe.smoothing] * len(names)
+        if not isinstance(self.smoothing, Mapping):
+            return [as_smoothing(self.smoothing)] * len(names)
+        index = {name: position for position, name in enumerate(names)}
+        rules = [recipe.smoothing] * len(names)
+        for key, rule in self.smoothing.items():
+            rules[position_of(key, index, "smoothing")] = as_smoothing(rule, f"smoothing[{key!r}]")
+        return rules
+
+    def _assigned(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
+        return assign_families(names, kinds, self.families, recipe.numeric, recipe.categorical)
+
+    def _checked_kept_rows(self) -> int:
+        count = self.kept_rows
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ParameterError(f"kept_rows must be a whole number of at least 1, got {count!r}.")
+        return int(count)
+
+    def _is_fitted(self) -> bool:
+        return "statistics_" in self.__dict__
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def _require_fitted(self) -> None:
+        if "statistics_" not in self.__dict__:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' with rows first."
+            )
