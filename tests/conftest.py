@@ -1,0 +1,20 @@
+"""What all tests share: the Hypothesis profiles and the choice of kernels."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The suite is the same on every run. To look for new counterexamples: HYPOTHESIS_PROFILE=search pytest tests/laws
+slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("suite", max_examples=40, derandomize=True, deadline=None, suppress_health_check=slow_is_fine)
+settings.register_profile("search", max_examples=400, deadline=None, suppress_health_check=slow_is_fine)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+
+
+@pytest.fixture(scope="module", params=["reference", "compiled"])
+def kernels(request):
+    """Each test runs twice: with the plain NumPy kernels, and with the compiled ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NAIVELY_KERNELS", request.param)
+        yield request.param

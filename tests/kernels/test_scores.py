@@ -1,0 +1,89 @@
+"""Scoring: the compiled kernels give what the reference gives, cell by cell summed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import sparse, stats
+
+from naively.smoothing import Laplace
+from tests.kernels.both import on_both
+from tests.models import textbook
+from tests.strategies import assert_close, cases, smoothings
+
+
+@given(cases(smoothing=smoothings.filter(lambda rule: rule == Laplace())))
+def test_both_kernels_give_the_same_scores(case):
+    def answers():
+        model = case.fitted()
+        return model.predict_joint_log_proba(case.query), model.evidence(case.query)
+
+    (reference, terms), (compiled, _) = on_both(answers)
+    assert_close(compiled, reference, 1.0 + np.abs(terms).sum(axis=1))
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+def test_gaussian_scores_are_log_densities(n_classes, missing):
+    random = np.random.default_rng(n_classes)
+    y = np.arange(200) % n_classes
+    X = random.normal(size=(200, 3)) + y[:, None]
+    query = random.normal(size=(20, 3))
+    if missing:
+        query[random.random(query.shape) < 0.4] = np.nan
+    expected = np.full((20, n_classes), np.log(np.bincount(y) / 200))
+    for label in range(n_classes):
+        density = stats.norm.logpdf(query, X[y == label].mean(axis=0), X[y == label].std(axis=0))
+        expected[:, label] += np.where(np.isnan(query), 0.0, density).sum(axis=1)
+    for joint in on_both(lambda: textbook().fit(X, y).predict_joint_log_proba(query)):
+        np.testing.assert_allclose(joint, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "multinomial", "categorical"])
+def test_sparse_rows_are_scored_like_dense_ones(family):
+    random = np.random.default_rng(8)
+    X, y = random.poisson(0.5, (80, 6)).astype(float), random.integers(0, 3, 80)
+    query = random.poisson(0.5, (10, 6)).astype(float)
+    query[0, 0] = np.nan
+    model = textbook(families=family).fit(X, y)
+    dense, _ = on_both(lambda: model.predict_joint_log_proba(query))
+    for joint in on_both(lambda: model.predict_joint_log_proba(sparse.csr_array(query))):
+        np.testing.assert_allclose(joint, dense, rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["poisson", "multinomial", "bernoulli"])
+def test_counting_families_follow_their_formulas(family):
+    random = np.random.default_rng(9)
+    X, y = random.poisson(1.5, (60, 4)), np.arange(60) % 2
+    query = random.poisson(1.5, (10, 4))
+    expected = np.full((10, 2), np.log(0.5))
+    for label in range(2):
+        rows = X[y == label]
+        if family == "poisson":
+            rate = (rows.sum(axis=0) + X.mean(axis=0)) / (len(rows) + 1)
+            expected[:, label] += stats.poisson.logpmf(query, rate).sum(axis=1)
+        elif family == "multinomial":
+            share = (rows.sum(axis=0) + 1) / (rows.sum() + 4)
+            expected[:, label] += query @ np.log(share)
+        else:
+            yes = ((rows > 0).sum(axis=0) + 1) / (len(rows) + 2)
+            expected[:, label] += np.where(query > 0, np.log(yes), np.log1p(-yes)).sum(axis=1)
+    for joint in on_both(lambda: textbook(families=family).fit(X, y).predict_joint_log_proba(query)):
+        np.testing.assert_allclose(joint, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [127, 128, 129, 300])
+@pytest.mark.parametrize("n_classes", [15, 16, 17])
+def test_a_huge_value_changes_the_scores_of_its_own_row_only(n_rows, n_classes):
+    random = np.random.default_rng(n_rows)
+    y = np.arange(n_rows) % n_classes
+    X = random.normal(size=(n_rows, 2)) + y[:, None]
+    X[random.random(X.shape) < 0.1] = np.nan
+    query = X.copy()
+    query[n_rows // 2, 1] = 1e200  # too large to be squared
+    model = textbook(prior="uniform").fit(X, y)
+    others = np.arange(n_rows) != n_rows // 2
+    plain, _ = on_both(lambda: model.predict_joint_log_proba(X))
+    reference, compiled = on_both(lambda: model.predict_joint_log_proba(query))
+    np.testing.assert_allclose(compiled, reference, rtol=1e-12)
+    np.testing.assert_allclose(compiled[others], plain[others], rtol=1e-12)
+    assert np.isfinite(compiled).all()
