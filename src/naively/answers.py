@@ -9,7 +9,7 @@ import numpy as np
 from naively.additive.calibration import Calibration, calibration
 from naively.decision import Decider, log_prior
 from naively.engines.threads import thread_count
-from naively.errors import ParameterError, RecipeError, listed
+from naively.errors import InputError, ParameterError, RecipeError, listed
 from naively.estimation import Estimation
 from naively.evidence import Scorer
 from naively.explanation import attribute, explanation
@@ -282,9 +282,10 @@ class Answers(Estimation):
     def _ready(self, X: Any, prior: Any) -> tuple[Table, IntArray | None, Scorer | PooledScorer, Decider]:
         """All that an answer needs: the table, where its columns are, the estimates and the prior."""
         self._require_fitted()
+        if len(self.classes_) == 0:
+            raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
         table = read_table(X)
-        if table.n_rows == 0 or table.n_columns == 0:
-            require_rows(table)
+        require_rows(table)
         positions = self.schema_.locate(table)
         scorer, logs = self._estimated()
         if prior is not None:

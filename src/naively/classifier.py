@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from naively.answers import Answers
+from naively.decision import check_prior
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError
@@ -246,6 +247,8 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _first_schema(self, table: Table, recipe: Recipe) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
+        check_prior(self.prior)
+        self._prior_rule()
         return Schema.of_table(table, self._assigned(table.names, table.kinds, recipe))
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:

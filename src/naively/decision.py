@@ -32,20 +32,28 @@ def class_prior(prior: Any, smoothing: Smoothing, classes: AnyArray, class_weigh
         return np.asarray(smoothed_frequencies(class_weight[None, :], smoothing, classes.tolist())[0])
     if isinstance(prior, str) and prior == "uniform":
         return np.full(n_classes, 1.0 / n_classes)
-    if isinstance(prior, str):
-        raise ParameterError(f"prior must be 'estimated', 'uniform' or probabilities, got {prior!r}.")
+    check_prior(prior)
     given = per_value("prior", prior, classes.tolist()) if isinstance(prior, Mapping) else _as_floats(prior)
     if given.shape[-1:] != (n_classes,) or given.ndim > 2:
         raise ParameterError(
             f"prior must have one probability per class ({n_classes}: {classes.tolist()[:10]}), or one row of them per "
             f"row of X; its shape is {given.shape}. Number of priors must match number of classes."
         )
-    if not np.isfinite(given).all() or (given < 0).any():
+    return np.asarray(given / given.sum(axis=-1, keepdims=True))
+
+
+def check_prior(prior: Any) -> None:
+    """Refuse a prior that is wrong whatever the classes turn out to be."""
+    if prior is None or (isinstance(prior, str) and prior in ("estimated", "uniform")):
+        return
+    if isinstance(prior, str):
+        raise ParameterError(f"prior must be 'estimated', 'uniform' or probabilities, got {prior!r}.")
+    given = _as_floats(list(prior.values()) if isinstance(prior, Mapping) else prior)
+    if given.ndim == 0 or not np.isfinite(given).all() or (given < 0).any():
         raise ParameterError("prior must hold probabilities of zero or more (Priors must be non-negative).")
     sums = given.sum(axis=-1)
     if not np.allclose(sums, 1.0, rtol=0, atol=1e-6):
         raise ParameterError(f"The sum of the priors should be 1, got {np.ravel(sums)[0]:g}.")
-    return np.asarray(given / given.sum(axis=-1, keepdims=True))
 
 
 def _as_floats(prior: Any) -> FloatArray:

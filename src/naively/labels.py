@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.errors import InputTypeError
+from naively.errors import InputError, InputTypeError
 from naively.typing import AnyArray, IntArray, Label
 
 MISSING = -1
@@ -39,6 +39,10 @@ def as_label(value: Any, where: str) -> Label:
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
+        if not np.isfinite(value):
+            raise InputError(
+                f"{where}: Input X contains infinity, which is no category. Use NaN for what is not known."
+            )
         return int(value) if float(value).is_integer() else float(value)
     raise InputTypeError(
         f"{where}: the value {_shown(value)} is of type {type(value).__name__}; each argument must be a string, a bool "
@@ -97,6 +101,11 @@ def encode_array(values: AnyArray, where: str) -> tuple[IntArray, list[Label]]:
             return _encoded_by(pandas.factorize(values), where)
         return encode_objects(values.tolist() if kind in "UT" else values, where)
     if kind == "f":
+        if np.isinf(values).any():
+            row = int(np.flatnonzero(np.isinf(values))[0])
+            raise InputError(
+                f"Input X contains infinity, which is no category: {where}, row {row}. Use NaN for missing."
+            )
         known = ~np.isnan(values)
         if not known.all():
             codes = np.full(len(values), MISSING, dtype=np.int64)

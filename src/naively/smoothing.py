@@ -37,6 +37,17 @@ def require_number(where: str, value: Any, at_least: float) -> None:
         raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {value!r}.")
 
 
+def _numbers(where: str, given: Any) -> list[float]:
+    """The numbers of a mapping or sequence, which must be finite and at least one."""
+    try:
+        values = list(given.values()) if isinstance(given, Mapping) else list(given)
+    except TypeError:
+        values = []
+    if not values or not all(isinstance(value, Real) and math.isfinite(float(value)) for value in values):
+        raise ParameterError(f"{where} must hold finite numbers, by value or in the values' order; got {given!r}.")
+    return values
+
+
 @dataclass(frozen=True)
 class Smoothing:
     """Base of the smoothing rules."""
@@ -164,8 +175,8 @@ class MEstimate(Smoothing):
                     f"MEstimate(p) must be 'uniform', 'marginal' or probabilities by value, got {self.p!r}."
                 )
             return
-        values = list(self.p.values()) if isinstance(self.p, Mapping) else list(self.p)
-        if not values or min(values) < 0 or not math.isclose(sum(values), 1.0, abs_tol=1e-9):
+        values = _numbers("MEstimate(p)", self.p)
+        if min(values) < 0 or not math.isclose(sum(values), 1.0, abs_tol=1e-9):
             raise ParameterError(
                 f"MEstimate(p) must hold probabilities that sum to 1, got {values} (sum {sum(values):g})."
             )
@@ -208,12 +219,9 @@ class Dirichlet(Smoothing):
     def __post_init__(self) -> None:
         if self.estimator not in ("map", "mean"):
             raise ParameterError(f"Dirichlet(estimator) must be 'map' or 'mean', got {self.estimator!r}.")
-        if isinstance(self.beta, Real):
-            values = [float(self.beta)]
-        else:
-            values = list(self.beta.values()) if isinstance(self.beta, Mapping) else list(self.beta)  # type: ignore[arg-type]
+        values = _numbers("Dirichlet(beta)", [self.beta] if isinstance(self.beta, Real) else self.beta)
         least = 1 if self.estimator == "map" else 0
-        if not values or not min(values) >= least:
+        if min(values) < least:
             raise ParameterError(
                 f"Dirichlet(beta) must be at least {least} for the {self.estimator!r} estimator, got {self.beta!r}. "
                 "Priors below 1 have no mode inside: use estimator='mean'."

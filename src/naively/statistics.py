@@ -10,16 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.errors import ForgetError, SchemaError
+from naively.errors import ForgetError, InputError, SchemaError
 from naively.families import Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
 from naively.reservoir import Reservoir
 from naively.sums import Sum
-from naively.typing import AnyArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 ColumnStatistics = Moments | Counts | Histograms
+
+ROUNDING = 1e-9
+"""Sums that differ by no more than this share are the same, but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,10 @@ class Statistics:
 
     def __add__(self, other: Statistics) -> Statistics:
         left, right = self._aligned_with(other)
-        tables = {summary: _added(left.tables[summary], right.tables[summary]) for summary in left.tables}
+        with np.errstate(over="ignore", invalid="ignore"):
+            tables = {summary: _added(left.tables[summary], right.tables[summary]) for summary in left.tables}
+        for table in tables.values():
+            _refuse_overflow(table)
         return Statistics(left.classes, left.class_weight + right.class_weight, tables, left._kept_with(right))
 
     def __sub__(self, other: Statistics) -> Statistics:
@@ -77,6 +83,8 @@ class Statistics:
             label = left.classes.tolist()[int(np.argmin(weight.high))]
             raise ForgetError(f"More rows of class {label!r} would be forgotten than were learnt.")
         tables = {summary: _subtracted(left.tables[summary], right.tables[summary]) for summary in left.tables}
+        for summary, table in tables.items():
+            refuse_impossible(summary, table, weight.high)
         kept = None if left.kept is None else left.kept - (right.kept or Reservoir.empty(left.kept.capacity))
         return Statistics(left.classes, weight, tables, kept).without_empty_classes()
 
@@ -187,3 +195,41 @@ def _subtracted(left: ColumnStatistics, right: ColumnStatistics) -> ColumnStatis
 
 def _same(first: ColumnStatistics, second: ColumnStatistics) -> bool:
     return sorted(first.columns) == sorted(second.columns) and first == second.for_columns(first.columns)
+
+
+def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: FloatArray) -> None:
+    """Refuse what no rows can leave: more known cells than rows, more "yes" than cells, events without a row."""
+    if isinstance(table, Histograms):
+        return
+    most = class_weight[:, None] * (1 + ROUNDING)
+    if isinstance(table, Counts):
+        known = np.add.reduceat(np.column_stack([table.cells.high, class_weight * 0]), table.offsets[:-1], axis=1)
+        known = np.where(np.diff(table.offsets) > 0, known, 0.0)
+        bad = known > most
+    elif table.observed is None:
+        bad = (class_weight[:, None] == 0) & (table.total.high != 0)
+    else:
+        bad = table.observed.high > most
+        if summary.above is not None:
+            bad |= table.total.high > table.observed.high * (1 + ROUNDING)
+        if table.square is not None:
+            some = np.where(table.observed.high > 0, table.observed.high, 1.0)
+            bad |= table.total.high**2 / some > table.square.high * (1 + ROUNDING)
+    if bad.any():
+        column = table.columns[int(np.argwhere(bad)[0][1])]
+        raise ForgetError(
+            f"Column {column!r}: no rows could leave what would be left, so these rows were never all learnt by this "
+            "model (or with other weights or classes). Forget only rows that were learnt."
+        )
+
+
+def _refuse_overflow(table: ColumnStatistics) -> None:
+    """Refuse sums that have become too large for a float64."""
+    if isinstance(table, Moments):
+        for part in (table.total, table.square):
+            if part is not None and not part.is_finite():
+                place = int(np.argwhere(~np.isfinite(part.high + part.low_or_zero))[0][1])
+                raise InputError(
+                    f"The sums of column {table.columns[place]!r} become too large for a float64. Rescale the column "
+                    "to within 1e150."
+                )

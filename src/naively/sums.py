@@ -104,7 +104,7 @@ class Sum:
         return (
             self.shape == other.shape
             and bool(np.array_equal(self.high, other.high))
-            and bool(np.array_equal(self.low_or_zero, other.low_or_zero))
+            and bool(np.all(self.low_or_zero == other.low_or_zero))
         )
 
     __hash__ = None  # type: ignore[assignment]

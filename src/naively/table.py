@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from naively.errors import InputError, InputTypeError, SchemaError, listed
-from naively.labels import as_label, encode_array, encode_series, is_missing
+from naively.labels import as_label, encode_array, encode_objects, encode_series, is_missing
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 Kind = Literal["number", "truth", "label", "mixed", "empty"]
@@ -27,7 +27,10 @@ SMALL_FRAME = 1 << 18
 """A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
 
 NOT_WHOLE = NO_INTEGER + 1
-"""What `integers` gives for a cell that is not a whole number."""
+"""What `integers` gives for a cell that is not a whole number, or one too large to be told from its neighbours."""
+
+LARGEST_EXACT = 2**53
+"""Whole numbers below this are exact as float64."""
 
 
 class Table:
@@ -87,7 +90,7 @@ class Table:
 
 def whole_numbers(block: FloatArray) -> IntArray:
     """Float64 as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
-    in_range = np.abs(block) < 2.0**62
+    in_range = np.abs(block) < LARGEST_EXACT
     if in_range.all():
         integers = block.astype(np.int64)
         if (integers == block).all():
@@ -123,7 +126,7 @@ class ArrayTable(Table):
         return block
 
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
-        if self.values.dtype.kind == "f":
+        if self.values.dtype.kind == "f" or self.values.dtype == np.uint64:
             return whole_numbers(self.numbers(positions, rows))
         block: IntArray = self._block(positions, rows, np.int64, NO_INTEGER)
         return block
@@ -145,7 +148,7 @@ class ArrayTable(Table):
         return np.asarray(self.values[:, position])
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
-        return encode_array(self.column(position), self.names[position])
+        return encode_array(self.column(position), f"column {self.names[position]!r}")
 
 
 class SparseTable(Table):
@@ -183,7 +186,7 @@ class SparseTable(Table):
         return np.asarray(self.matrix[:, [position]].toarray().ravel())
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
-        return encode_array(self.column(position), self.names[position])
+        return encode_array(self.column(position), f"column {self.names[position]!r}")
 
 
 class Column:
@@ -236,6 +239,18 @@ class ColumnsTable(Table):
         block = np.empty((len(range(*rows.indices(self.n_rows))), len(chosen)))
         for place, position in enumerate(chosen):
             block[:, place] = np.nan if position < 0 else self.columns[position].numbers[rows]
+        return block
+
+    def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
+        chosen = range(len(self.columns)) if positions is None else positions
+        block = np.empty((len(range(*rows.indices(self.n_rows))), len(chosen)), dtype=np.int64)
+        for place, position in enumerate(chosen):
+            if position < 0:
+                block[:, place] = NO_INTEGER
+                continue
+            cells = self.columns[position].numbers[rows]
+            exact = cells.dtype.kind in "bi" or (cells.dtype.kind == "u" and cells.dtype.itemsize < 8)
+            block[:, place] = cells if exact else whole_numbers(cells.astype(np.float64))
         return block
 
     def without(self, position: int) -> Table:
@@ -296,7 +311,10 @@ def object_column(name: str, values: AnyArray) -> Column:
     kind = _kind_of_objects(values, f"Column {name!r}")
 
     def numbers() -> AnyArray:
-        return np.array([np.nan if is_missing(value) else float(value) for value in values])
+        try:
+            return np.array([np.nan if is_missing(value) else float(value) for value in values])
+        except OverflowError as error:
+            raise InputError(f"Column {name!r} holds a whole number too large for a float64: {error}.") from error
 
     return Column(name, kind, numbers, lambda: encode_array(np.asarray(values), f"Column {name!r}"))
 
@@ -387,7 +405,7 @@ def _series_column(name: str, series: Any) -> Column:
     dtype = series.dtype
     where = f"Column {name!r}"
     if dtype.is_numeric():
-        return Column(name, "number", lambda: _numbers_of(series), lambda: encode_array(_numbers_of(series), where))
+        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where))
     if dtype == nw.Boolean:
         return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where))
     if dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -399,6 +417,14 @@ def _series_column(name: str, series: Any) -> Column:
         f"{where} has the type {dtype}, which no family reads: numbers, booleans, text and categories are read. "
         f"{advice if dtype.is_temporal() else 'Convert or drop the column.'}"
     )
+
+
+def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
+    """Numbers as labels; whole ones with gaps between them are not taken through floats, which would round them."""
+    values = series.to_numpy()
+    if series.dtype.is_integer() and values.dtype.kind not in "iu":
+        return encode_objects(series.to_list(), where)
+    return encode_array(_numbers_of(series), where)
 
 
 def _numbers_of(series: Any) -> AnyArray:

@@ -50,7 +50,7 @@ def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
             if not np.isfinite(values[row]):
                 raise InputError(f"Input y contains infinity (row {row}).")
             raise InputError(
-                f"Unknown label type: continuous. y must hold classes, but row {row} is {values[row]!r}. "
+                f"Unknown label type: continuous. y must hold classes, but row {row} is {float(values[row])!r}. "
                 "Bin the target first if its ranges are your classes."
             )
         classes, codes = np.unique(values, return_inverse=True)
@@ -92,8 +92,6 @@ def _array_of(y: Any) -> AnyArray:
         values = np.empty(len(y), dtype=object)
         values[:] = y
         return values if not all(isinstance(value, str) for value in y) else np.array(y)
-    if hasattr(y, "to_numpy"):
-        return np.asarray(y.to_numpy())
     return np.asarray(y)
 
 
@@ -160,7 +158,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"sample_weight must hold finite numbers of zero or more, but row {row} has {weights[row]!r}. "
+            f"sample_weight must hold finite numbers of zero or more, but row {row} has {float(weights[row])!r}. "
             "To take rows out of a model again use forget, not negative weights."
         )
     return None if (weights == 1).all() else weights

@@ -16,7 +16,7 @@ from naively.errors import InputError
 from naively.families.counts import Counts
 from naively.kernels import frozen, reference, repays_compiler
 from naively.sums import Sum
-from naively.table import NOT_WHOLE
+from naively.table import NOT_WHOLE, ArrayTable
 from naively.typing import IntArray, Label
 
 LARGEST_TABLE_BYTES = 4 << 30
@@ -99,6 +99,8 @@ def _bounds(rows: Rows, positions: IntArray | None, piece: slice) -> tuple[IntAr
         least = np.where(none, LIMITS.max, block).min(axis=0)
         largest = np.where(none, LIMITS.min, block).max(axis=0)
         fraction = (block == NOT_WHOLE).any(axis=0)
+        if isinstance(rows.table, ArrayTable) and rows.table.values.dtype.kind == "i":
+            fraction |= none.any(axis=0)  # no marks, but numbers as small as the marks
         least[fraction], largest[fraction] = LIMITS.min, LIMITS.max
     return least, largest
 

@@ -120,17 +120,19 @@ def _name(rows: Rows, positions: IntArray | None, place: Any) -> str:
 def _refuse_infinite(rows: Rows, positions: IntArray | None, total: Sum, square: Sum) -> None:
     """Say which cell made the sums overflow."""
     finite = np.isfinite(total.high + total.low_or_zero) & np.isfinite(square.high + square.low_or_zero)
-    place = int(np.flatnonzero(~finite.all(axis=0))[0])
-    name = _name(rows, positions, place)
-    column = np.array([place]) if positions is None else positions[[place]]
-    values = rows.table.numbers(column, slice(0, rows.table.n_rows))[:, 0]
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
-        raise InputError(
-            f"Input X contains infinity: column {name!r}, row {int(infinite[0])}. Replace infinite values by NaN "
-            "(missing), or clip them."
-        )
+    largest, name = 0.0, ""
+    for place in np.flatnonzero(~finite.all(axis=0)).tolist():
+        column = np.array([place]) if positions is None else positions[[place]]
+        values = rows.table.numbers(column, slice(0, rows.table.n_rows))[:, 0]
+        infinite = np.flatnonzero(np.isinf(values))
+        if len(infinite):
+            raise InputError(
+                f"Input X contains infinity: column {_name(rows, positions, place)!r}, row {int(infinite[0])}. Replace "
+                "infinite values by NaN (missing), or clip them."
+            )
+        if not name or np.nanmax(np.abs(values), initial=0.0) > largest:
+            largest, name = float(np.nanmax(np.abs(values), initial=0.0)), _name(rows, positions, place)
     raise InputError(
         f"The values of column {name!r} are too large to be squared and summed in float64 (up to "
-        f"{np.nanmax(np.abs(values)):g}). Rescale the column to within 1e150."
+        f"{largest:g}). Rescale the column to within 1e150."
     )

@@ -23,15 +23,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively.engines.threads import thread_count
 from naively.errors import ModelFileError, NaivelyError
 from naively.families import FAMILIES, Family, Summary
 from naively.families.counts import Counts
@@ -43,7 +45,7 @@ from naively.recipes import as_recipe
 from naively.reservoir import Reservoir
 from naively.schema import Schema
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
-from naively.statistics import ColumnStatistics, Statistics
+from naively.statistics import ColumnStatistics, Statistics, refuse_impossible
 from naively.sums import Sum
 from naively.typing import AnyArray
 
@@ -57,13 +59,8 @@ LARGEST_FILE = 4 << 30
 SMOOTHINGS: dict[str, type[Smoothing]] = {
     rule.__name__: rule for rule in (NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Dirichlet)
 }
-CLASS_TYPES: dict[str, Callable[[list[Any]], AnyArray]] = {
-    "bool": lambda labels: np.array(labels, dtype=bool),
-    "int": lambda labels: np.array(labels, dtype=np.int64),
-    "float": lambda labels: np.array(labels, dtype=np.float64),
-    "str": lambda labels: np.array(labels, dtype=str),
-    "object": lambda labels: np.array(labels, dtype=object),
-}
+CLASS_TYPES = {"bool", "str", "object", "float32", "float64"}
+CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 KINDS = ("number", "truth", "label", "mixed", "empty")
 
 
@@ -142,7 +139,7 @@ def _encoded(value: Any, where: str) -> Any:
 
 
 def _class_type(classes: AnyArray) -> str:
-    return {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "O": "object"}[classes.dtype.kind]
+    return "str" if classes.dtype.kind == "U" else classes.dtype.name
 
 
 def _sum_to_dict(values: Sum) -> dict[str, Any]:
@@ -216,7 +213,7 @@ def load(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> NaiveBaye
     if size > largest:
         raise ModelFileError(f"{path} has {size:,} bytes, more than the allowed {largest:,}. Raise load(largest=...).")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ModelFileError(f"{path} is not a complete JSON file: {error}. It may be truncated.") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -233,6 +230,12 @@ def load(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> NaiveBaye
         return content_to_model(content)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, NaivelyError) as error:
         raise ModelFileError(f"{path} does not hold a valid model: {type(error).__name__}: {error}") from error
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    _require(math.isfinite(value), f"The file holds the number {text}, which is too large.")
+    return value
 
 
 def _refuse_constant(name: str) -> Any:
@@ -253,8 +256,9 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     kinds = tuple(_kind(column["kind"]) for column in content["columns"])
     summaries = tuple(tuple(_summary(entry) for entry in column["summaries"]) for column in content["columns"])
     _require(len(set(names)) == len(names) > 0, "column names must be distinct, and at least one")
-    make = CLASS_TYPES[content["classes"]["type"]]
-    classes = make(content["classes"]["labels"])
+    class_type = content["classes"]["type"]
+    _require(class_type in CLASS_TYPES, f"unknown type of classes {class_type!r}")
+    classes = np.array(content["classes"]["labels"], dtype=class_type)
     _require(
         classes.tolist() == content["classes"]["labels"] == sorted(set(classes.tolist())), "classes must be sorted"
     )
@@ -271,9 +275,14 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
             all(summary in summary_of.get(name, ()) for name in tables[summary].columns),
             "a table does not fit the columns",
         )
+    counted = {name for table in tables.values() for name in table.columns}
+    _require(counted == {name for name, kept_of in summary_of.items() if kept_of}, "a column has no table")
+    for summary, table in tables.items():
+        refuse_impossible(summary, table, weight.high)
+    thread_count(model.n_threads)
     kept = _kept_from(content["kept"], names, len(classes))
     schema = Schema(names, kinds, summaries, bool(content["named"]))
-    declared_classes = make(declared) if declared else np.array([], dtype=object)
+    declared_classes = np.array(declared, dtype=class_type) if declared else np.array([], dtype=object)
     model._replace(schema, Statistics(classes, weight, tables, kept), declared_classes)
     if as_recipe(model.recipe).tempering is None:
         model._estimated()  # cheap, and the parameters are checked against the columns; else when first asked
@@ -356,6 +365,8 @@ def _sum_from(entry: Mapping[str, Any], shape: tuple[int, ...], nonnegative: boo
     high = _floats(entry["high"], shape)
     low = None if entry["low"] is None else _floats(entry["low"], shape)
     _require(not nonnegative or bool((high >= 0).all()), "a weight, count or square is negative")
+    fits = low is None or bool((np.abs(low) <= np.spacing(np.abs(high))).all())
+    _require(fits, "the low part of a sum is larger than the rounding of its high part")
     return Sum(high, low)
 
 

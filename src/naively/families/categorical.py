@@ -16,7 +16,7 @@ from naively.families.linear import logs_and_zeros
 from naively.kernels import frozen, reference, repays_compiler
 from naively.labels import as_label, label_order, positions_in, recoded
 from naively.smoothing import Smoothing, smoothed_frequencies
-from naively.table import NO_INTEGER, NOT_WHOLE, Kind, Table
+from naively.table import LARGEST_EXACT, NO_INTEGER, NOT_WHOLE, Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 UNKNOWN = -2
@@ -290,5 +290,7 @@ class Codebook:
 def _close_together(labels: Sequence[Label]) -> bool:
     """Whether the labels are whole numbers (or booleans) whose range is not much larger than their number."""
     if not labels or any(isinstance(label, (str, float)) for label in labels):
+        return False
+    if max(abs(int(labels[0])), abs(int(labels[-1]))) >= LARGEST_EXACT:  # a table may hold them as floats
         return False
     return int(labels[-1]) - int(labels[0]) < WIDEST_GAPS * len(labels) + 1024

@@ -17,6 +17,8 @@ from naively.families.moments import Moments
 from naively.table import with_data
 from naively.typing import AnyArray, FloatArray, IntArray
 
+LARGEST_COUNT = 1e280
+
 
 @dataclass(frozen=True)
 class LinearEstimate:
@@ -52,7 +54,7 @@ class LinearEstimate:
     def _known(self, block: FloatArray) -> tuple[FloatArray, AnyArray | None]:
         """The values with 0 for missing cells, and which cells are known (None if all are)."""
         missing = np.isnan(block)
-        values = block if self.above is None else (block > self.above).astype(np.float64)
+        values = within_reach(block) if self.above is None else (block > self.above).astype(np.float64)
         if not missing.any():
             return values, None
         return np.where(missing, 0.0, values), ~missing
@@ -90,7 +92,7 @@ class LinearEstimate:
             self.add_to(scores, rows.toarray())  # zeros speak for themselves, so the rows are not sparse to us
             return
         missing = np.isnan(rows.data)
-        values = rows.data if self.above is None else (rows.data > self.above).astype(np.float64)
+        values = within_reach(rows.data) if self.above is None else (rows.data > self.above).astype(np.float64)
         if missing.any():
             values = np.where(missing, 0.0, values)
             scores -= with_data(rows, missing) @ np.ascontiguousarray(self.offset.T)
@@ -118,6 +120,11 @@ class LinearEstimate:
 def classes_last(parameters: AnyArray) -> AnyArray:
     """From (classes, columns) to (columns, classes), or from (classes, rows, columns) to (rows, columns, classes)."""
     return np.moveaxis(parameters, 0, -1)
+
+
+def within_reach(values: FloatArray) -> FloatArray:
+    """Counts held below what can be multiplied and summed."""
+    return np.minimum(values, LARGEST_COUNT) if values.max(initial=0.0) > LARGEST_COUNT else values
 
 
 def _hits(cells: AnyArray, forbidden: AnyArray) -> AnyArray:

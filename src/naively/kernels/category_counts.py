@@ -19,12 +19,12 @@ MISSING = np.iinfo(np.int64).min
 @njit(cache=True, nogil=True, inline="always")
 def _cell(value: int, low: int, size: int, offset: int) -> int:
     # Compare before subtracting: the marks of the missing are the least integers there are.
-    return offset + (value - low if low <= value < low + size else size)
+    return offset + (value - low if low <= value <= low + (size - 1) else size)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _looked_up(value: int, low: int, size: int, offset: int) -> int:
-    if low <= value < low + size:
+    if low <= value <= low + (size - 1):
         return offset + value - low
     return offset + size + (value == MISSING)
 
@@ -81,13 +81,12 @@ def add_looked_up(
     n_classes = scores.shape[1]
     for row in range(n_rows):
         if n_classes == 2:  # the usual case, kept in registers
-            first, second = 0.0, 0.0
+            first, second = scores[row, 0], scores[row, 1]
             for column in range(n_columns):
                 cell = _looked_up(block[row, column], low[column], size[column], offset[column])
                 first += table[cell, 0]
                 second += table[cell, 1]
-            scores[row, 0] += first
-            scores[row, 1] += second
+            scores[row, 0], scores[row, 1] = first, second
         else:
             for column in range(n_columns):
                 cell = _looked_up(block[row, column], low[column], size[column], offset[column])

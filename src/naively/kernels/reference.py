@@ -38,9 +38,8 @@ def _added(parts: list[Sum]) -> Sum:
 
 def value_cells(block: IntArray, low: IntArray, size: IntArray, offset: IntArray) -> IntArray:
     """The cell of the flat table that each value falls in."""
-    cells = block - low
-    outside = (cells < 0) | (cells >= size)
-    return np.asarray(np.where(outside, size, cells) + offset, dtype=np.int64)
+    outside = (block < low) | (block > low + (size - 1))
+    return np.asarray(np.where(outside, size, np.where(outside, low, block) - low) + offset, dtype=np.int64)
 
 
 def count_values(
@@ -72,10 +71,9 @@ def value_weights(
 
 def looked_up_cells(block: IntArray, low: IntArray, size: IntArray, offset: IntArray) -> IntArray:
     """The cell that each value is looked up in: after a column's values one for the unknown and one for the missing."""
-    cells = block - low
-    outside = (cells < 0) | (cells >= size) | (block == np.iinfo(np.int64).min)
     missing = block == np.iinfo(np.int64).min
-    return np.asarray(np.where(outside, size + missing, cells) + offset, dtype=np.int64)
+    outside = missing | (block < low) | (block > low + (size - 1))
+    return np.asarray(np.where(outside, size + missing, np.where(outside, low, block) - low) + offset, dtype=np.int64)
 
 
 def add_looked_up(
