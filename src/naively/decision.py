@@ -121,12 +121,27 @@ class Decider:
     def probabilities(self, scores: FloatArray, rows: slice) -> None:
         """Turn scores into probabilities, in place."""
         best = self.add_prior(scores, rows)
+        if scores.shape[1] == 2:
+            self._two_probabilities(scores)
+            return
         by_class = _by_class(scores)
         by_class -= best
         np.exp(by_class, out=by_class)
         by_class /= by_class.sum(axis=0)
         if by_class.base is not scores:
             scores[:] = by_class.T
+
+    @staticmethod
+    def _two_probabilities(scores: FloatArray) -> None:
+        """The same for two classes, from their difference: half the exponentials."""
+        with np.errstate(invalid="ignore"):  # never minus infinity twice: such rows hold the prior now
+            difference = scores[:, 1] - scores[:, 0]
+        less = np.exp(-np.abs(difference))
+        more = 1.0 / (1.0 + less)
+        less *= more
+        second = difference > 0
+        scores[:, 0] = np.where(second, less, more)
+        scores[:, 1] = np.where(second, more, less)
 
     def warn(self) -> None:
         """Say how many rows no class could have produced."""

@@ -113,6 +113,9 @@ class Scorer:
                     add(scores, rows)
                 finish(scores, rows)
 
+        if table.n_rows <= block_rows:
+            score(slice(0, table.n_rows))
+            return
         step = block_rows * blocks_per_task
         tasks = [slice(start, min(start + step, table.n_rows)) for start in range(0, table.n_rows, step)]
         for _ in in_order(score, tasks, n_threads):
@@ -171,9 +174,7 @@ def _all(table: Table) -> slice:
 def checked_numbers(table: Table, chosen: IntArray | None, rows: slice, nonnegative: bool) -> FloatArray:
     """A block of numbers without infinities and, for counts, without negative ones."""
     block = table.numbers(chosen, rows)
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(block.sum())  # one quick pass; NaN and large numbers need a second look
-    if suspicious and np.isinf(block).any():
+    if np.isinf(block).any():
         _refuse(table, chosen, rows, np.isinf(block), "Input X contains infinity", "Use NaN for what is not known")
     if nonnegative and (block < 0).any():
         _refuse(table, chosen, rows, block < 0, "Negative values in data, where counts belong", "Check the column")

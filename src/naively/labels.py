@@ -124,6 +124,8 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
         return _encoded_by(native.factorize(), where)
     if series.implementation.is_polars() and series.dtype in _polars_text():
         polars = sys.modules["polars"]
+        if series.dtype != nw_string():
+            return _polars_categories(native, polars)
         labels = native.unique().drop_nulls().cast(polars.String).sort()
         physical = native.cast(polars.String).cast(polars.Enum(labels)).to_physical()
         return physical.cast(polars.Int64).fill_null(MISSING).to_numpy(), labels.to_list()
@@ -134,6 +136,23 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
         codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
         return _encoded_by((codes, encoded.dictionary.to_pylist()), where)
     return encode_objects(series.to_list(), where)
+
+
+def _polars_categories(native: Any, polars: Any) -> tuple[IntArray, list[Label]]:
+    """Codes and labels of a Polars column that is encoded already: only the codes that occur are renumbered."""
+    values = native.unique().drop_nulls()
+    labels = values.cast(polars.String).to_list()
+    numbering = np.full(int(values.to_physical().max() or 0) + 2, MISSING, dtype=np.int64)
+    numbering[values.to_physical().to_numpy()] = np.arange(len(labels))
+    physical = native.to_physical().fill_null(len(numbering) - 1)
+    return numbering[physical.to_numpy()], labels
+
+
+def nw_string() -> Any:
+    """The type of text columns."""
+    import narwhals as nw
+
+    return nw.String
 
 
 def _polars_text() -> tuple[Any, ...]:

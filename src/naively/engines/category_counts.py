@@ -60,7 +60,10 @@ def _windowed(rows: Rows, positions: IntArray) -> tuple[IntArray, IntArray, list
     if first_rows.stop < rows.table.n_rows and least.min() >= 0 and largest.max() < BYTE_VALUES <= room:
         # Codes are usually small: guess so, and save the pass that finds their range.
         low, size = np.zeros(n_columns, dtype=np.int64), np.full(n_columns, BYTE_VALUES)
-        tables, outside = _counted(rows, chosen, low, size)
+        if rows.weights is None and repays_compiler(rows.table.n_rows * n_columns):
+            tables, outside = _counted_bytes(rows, chosen, n_columns)
+        else:
+            tables, outside = _counted(rows, chosen, low, size)
         if not outside:
             return low, size, list(tables)
     least, largest = _all_bounds(rows, chosen, n_columns)
@@ -111,6 +114,27 @@ def _counted(rows: Rows, positions: IntArray | None, low: IntArray, size: IntArr
     cells = _value_sums(rows, lambda piece: rows.table.integers(positions, piece), low, size, offset, rows.n_threads)
     tables = [cells[:, start : start + width] for start, width in zip(offset.tolist(), size.tolist(), strict=True)]
     return tables, bool(cells.high[:, offset + size].any())
+
+
+def _counted_bytes(rows: Rows, positions: IntArray | None, n_columns: int) -> tuple[list[Sum], bool]:
+    """The same where every window is 0 ... 255."""
+    from naively.kernels.category_counts import count_bytes
+
+    width = BYTE_VALUES + 1
+    bytes_as_they_are = isinstance(rows.table, ArrayTable) and rows.table.values.dtype == np.uint8 and positions is None
+
+    def of_chunk(chunk: slice) -> IntArray:
+        counts = np.zeros((rows.n_classes, n_columns * width), dtype=np.int64)
+        for piece in rows.blocks(chunk, n_columns):
+            block = rows.table.values[piece] if bytes_as_they_are else rows.table.integers(positions, piece)  # type: ignore[attr-defined]
+            count_bytes(frozen(block), frozen(rows.codes[piece]), width, counts)
+        return counts
+
+    total = np.zeros((rows.n_classes, n_columns * width), dtype=np.int64)
+    for part in in_order(of_chunk, rows.chunks(CHUNK_ROWS), rows.n_threads):
+        total += part
+    cells = Sum(total.astype(np.float64).reshape(rows.n_classes, n_columns, width))
+    return [cells[:, place, :-1] for place in range(n_columns)], bool(total[:, width - 1 :: width].any())
 
 
 # -- labels ---------------------------------------------------------------------------------------------------------

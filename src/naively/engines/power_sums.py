@@ -44,15 +44,16 @@ def _dense_sums(rows: Rows, n_columns: int, positions: IntArray | None, summary:
     compiled = repays_compiler(rows.table.n_rows * n_columns)
     chunk_rows = max(CHUNK_ROWS, 128 * rows.n_classes) if compiled else REFERENCE_CHUNK_ROWS
     of_chunk = _compiled_sums if compiled else _reference_sums
-    shape = (rows.n_classes, n_columns)
-    total, square, absent = Sum.zeros(shape), Sum.zeros(shape), None
+    total = square = absent = None
     parts = in_order(lambda chunk: of_chunk(rows, chunk, positions, summary), rows.chunks(chunk_rows), rows.n_threads)
     with np.errstate(over="ignore", invalid="ignore"):
         for part_total, part_square, part_absent in parts:
-            total = total + part_total
-            square = square + part_square if summary.squares else square
+            total = part_total if total is None else total + part_total
+            square = part_square if square is None or not summary.squares else square + part_square
             if part_absent is not None:
                 absent = part_absent if absent is None else absent + part_absent
+    assert total is not None
+    assert square is not None
     return total, square, absent
 
 

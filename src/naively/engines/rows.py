@@ -17,7 +17,7 @@ CHUNK_ROWS = 1 << 16
 REFERENCE_CHUNK_ROWS = 1 << 13
 """The same for the NumPy references, which hold several copies of a chunk."""
 
-BLOCK_CELLS = 1 << 16
+BLOCK_CELLS = 1 << 18
 """A block of so many cells is converted and counted while it is in cache."""
 
 

