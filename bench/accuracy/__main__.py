@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=HERE.parents[2] / "shared" / "data", help="folder of the data sets")
+    parser.add_argument("--data", type=Path, default=HERE.parents[2] / "shared" / "data", help="folder of the sets")
     parser.add_argument("--sets", nargs="*", help="only these")
     parser.add_argument("--models", nargs="*", default=list(MODELS), help="only these")
     parser.add_argument("--output", type=Path, default=HERE.parent / "accuracy.json")
@@ -33,7 +33,8 @@ def main() -> None:
             found = cross_validate(MODELS[model], data)
             results.setdefault(name, {})[model] = found
             arguments.output.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
-            print(f"{name:26s} {model:32s} {found['accuracy']:.4f} {found['log_loss']:.4f} {found['fit']:.2f} s", flush=True)
+            shown = f"{found['accuracy']:.4f} {found['log_loss']:.4f} {found['fit']:.2f} s"
+            print(f"{name:26s} {model:32s} {shown}", flush=True)
     for model in arguments.models:
         mean = {key: np.mean([one[model][key] for one in results.values() if model in one]) for key in report.SCORES}
         print(f"{'MEAN':26s} {model:32s} " + " ".join(f"{mean[key]:.4f}" for key in report.SCORES))

@@ -52,7 +52,8 @@ class HandMixed(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         self.parts_ = []
         if self.numeric:
-            self.parts_.append(make_pipeline(_columns(self.numeric, SimpleImputer(keep_empty_features=True)), GaussianNB()))
+            impute = SimpleImputer(keep_empty_features=True)
+            self.parts_.append(make_pipeline(_columns(self.numeric, impute), GaussianNB()))
         if self.categorical:
             self.parts_.append(make_pipeline(_columns(self.categorical, _known_codes()), _SafeCategoricalNB()))
         for part in self.parts_:
@@ -122,7 +123,9 @@ class Boosting(ClassifierMixin, BaseEstimator):
         self.empty_ = [name for name in X.columns if X[name].isna().all()]
         stopping = "auto" if np.unique(y, return_counts=True)[1].min() > 1 else False
         native = [n for n in self.categorical if n not in self.empty_ and X[n].nunique() <= 255]
-        self.model_ = HistGradientBoostingClassifier(categorical_features=native, early_stopping=stopping, random_state=0)
+        self.model_ = HistGradientBoostingClassifier(
+            categorical_features=native, early_stopping=stopping, random_state=0
+        )
         self.model_.fit(self._table(X), y)
         self.classes_ = self.model_.classes_
         return self

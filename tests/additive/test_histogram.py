@@ -79,9 +79,9 @@ def test_a_cell_holds_its_values(a, cap):
 
 
 def test_forgetting_what_was_never_learnt_is_an_error():
-    with pytest.raises(ForgetError, match="never (all )?(learnt|part)"):
+    with pytest.raises(ForgetError, match=r"never (all )?(learnt|part)"):
         counted([1.0, 2.0], 8) - counted([3.0], 8)
-    with pytest.raises(ForgetError, match="never (all )?(learnt|part)"):
+    with pytest.raises(ForgetError, match=r"never (all )?(learnt|part)"):
         counted([1.0], 8) - counted([1.0], 8, 2.0)
 
 
