@@ -8,6 +8,7 @@ import numpy as np
 
 from naively.additive.calibration import Calibration, calibration
 from naively.decision import Decider, log_prior
+from naively.door import read_table
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, listed
 from naively.estimation import Estimation
@@ -16,7 +17,7 @@ from naively.explanation import attribute, explanation
 from naively.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively.pooled import PooledScorer
 from naively.recipes import as_recipe
-from naively.table import Table, read_table, require_rows
+from naively.table import Table, require_rows
 from naively.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from naively.classifier import NaiveBayes
 from naively.decision import log_prior
+from naively.door import read_table
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import NaivelyWarning, ParameterError
 from naively.statistics import Statistics
-from naively.table import Table, read_table
+from naively.table import Table
 from naively.typing import FloatArray, Label
 
 # -- the prior ------------------------------------------------------------------------------------------------------

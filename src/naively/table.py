@@ -1,4 +1,4 @@
-"""The door: whatever the user holds becomes a `Table` of named columns, checked once and never copied whole.
+"""Tables: named columns of equal length, however they are stored, never copied whole.
 
 A table is read by rows: `numbers` gives a block of float64 with NaN where a cell is missing, `integers` the same as
 int64, `labels` a whole column of codes. Which of them is asked for is the families' business.
@@ -7,14 +7,14 @@ int64, `labels` a whole column of codes. Which of them is asked for is the famil
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
 from naively.errors import InputError, InputTypeError, SchemaError, listed
-from naively.labels import as_label, encode_array, encode_objects, encode_series, is_missing
+from naively.labels import encode_array
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 Kind = Literal["number", "truth", "label", "mixed", "empty"]
@@ -22,9 +22,6 @@ Kind = Literal["number", "truth", "label", "mixed", "empty"]
 
 NO_INTEGER = np.iinfo(np.int64).min
 """What `integers` gives for a cell that is missing."""
-
-SMALL_FRAME = 1 << 18
-"""A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
 
 NOT_WHOLE = NO_INTEGER + 1
 """What `integers` gives for a cell that is not a whole number, or one too large to be told from its neighbours."""
@@ -270,215 +267,9 @@ def made_up_names(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{position}" for position in range(n_columns))
 
 
-def read_table(X: Any) -> Table:
-    """Read an array, data frame, sparse matrix, list of dicts, or mapping of columns."""
-    if isinstance(X, np.ndarray):
-        return array_table(X)
-    if _is_sparse(X):
-        return SparseTable(_checked_csr(X))
-    if isinstance(X, Mapping):
-        return _mapping_table(X)
-    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], Mapping):
-        return _records_table(X)
-    frame = _as_frame(X)
-    return array_table(_as_array(X)) if frame is None else _frame_table(frame)
-
-
-def array_table(values: AnyArray) -> Table:
-    """The table of a NumPy array."""
-    if values.ndim != 2:
-        hint = "Reshape your data with X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row."
-        raise InputError(f"Expected 2D array, got {values.ndim}D array instead, of shape {values.shape}. {hint}")
-    kind = values.dtype.kind
-    if kind in "biuf" and values.dtype.itemsize <= 8:
-        return ArrayTable(values)
-    if kind == "f":
-        return ArrayTable(values.astype(np.float64))
-    if kind == "c":
-        raise InputTypeError(
-            f"Complex data not supported: X has dtype {values.dtype}. Give real and imaginary parts a column each."
-        )
-    if kind in "OUT":
-        names = made_up_names(values.shape[1])
-        columns = [object_column(name, values[:, position]) for position, name in enumerate(names)]
-        return ColumnsTable(columns, len(values), named=False)
-    advice = "Turn dates into numbers first." if kind in "mM" else "Decode the bytes first." if kind == "S" else ""
-    raise InputTypeError(f"X must hold numbers, booleans or text, got an array of dtype {values.dtype}. {advice}")
-
-
-def object_column(name: str, values: AnyArray) -> Column:
-    """A column of arbitrary Python objects; its kind is that of its known cells."""
-    kind = _kind_of_objects(values, f"Column {name!r}")
-
-    def numbers() -> AnyArray:
-        try:
-            return np.array([np.nan if is_missing(value) else float(value) for value in values])
-        except OverflowError as error:
-            raise InputError(f"Column {name!r} holds a whole number too large for a float64: {error}.") from error
-
-    return Column(name, kind, numbers, lambda: encode_array(np.asarray(values), f"Column {name!r}"))
-
-
-def _kind_of_objects(values: AnyArray, where: str) -> Kind:
-    if values.dtype.kind in "UT":
-        return "label"
-    kinds: set[Kind] = set()
-    for value_type in {type(value) for value in values}:
-        examples = (value for value in values if type(value) is value_type)
-        known = next((value for value in examples if not is_missing(value)), None)
-        if known is None:
-            continue
-        label = as_label(known, where)
-        kinds.add("label" if isinstance(label, str) else "truth" if isinstance(label, bool) else "number")
-    if len(kinds) > 1:
-        return "mixed"
-    return kinds.pop() if kinds else "empty"
-
-
-def _mapping_table(columns: Mapping[Any, Any]) -> Table:
-    lengths = {len(values) for values in columns.values()}
-    if len(lengths) > 1:
-        raise InputError(f"The columns of X must have equal lengths, got lengths {sorted(lengths)}.")
-    read = [object_column(_checked_name(name), _as_objects(values)) for name, values in columns.items()]
-    return ColumnsTable(read, lengths.pop() if lengths else 0)
-
-
-def _records_table(records: Sequence[Any]) -> Table:
-    names: dict[Any, None] = {}
-    for row, record in enumerate(records):
-        if not isinstance(record, Mapping):
-            raise InputTypeError(f"X must hold a dict per row, but row {row} is of type {type(record).__name__}.")
-        names.update(dict.fromkeys(record))
-    return _mapping_table({name: [record.get(name) for record in records] for name in names})
-
-
-def _as_objects(values: Any) -> AnyArray:
-    """A one-dimensional object array whose elements are left as they are, lists included."""
-    array = np.empty(len(values), dtype=object)
-    for position, value in enumerate(values):
-        array[position] = value
-    return array
-
-
-def _checked_name(name: Any) -> str:
-    if not isinstance(name, (str, int, np.integer)):
-        raise SchemaError(f"Column names must be strings, got {name!r} of type {type(name).__name__}.")
-    return str(name)
-
-
-def _as_frame(X: Any) -> Any:
-    """X as an eager narwhals frame, or None if it is no data frame."""
-    import narwhals as nw
-
-    try:
-        return nw.from_native(X, eager_only=True)
-    except TypeError as error:
-        if hasattr(X, "collect") or hasattr(X, "lazy"):
-            raise InputTypeError(f"X is a lazy frame ({type(X).__name__}); collect it first. ({error})") from error
-        return None
-    except nw.exceptions.DuplicateError as error:
-        raise SchemaError(f"Column names must be distinct: {error}. Rename the columns.") from error
-
-
-def _frame_table(frame: Any) -> Table:
-    names = frame.columns
-    given = all(isinstance(name, str) for name in names)
-    if not given and any(isinstance(name, str) for name in names):
-        raise InputTypeError(
-            "Feature names are only supported if all input features have string names, but your input has "
-            f"{sorted({type(name).__name__ for name in names})} as feature name / column name types. "
-            "If you want feature names to be stored and validated, convert them all to strings, by using "
-            "X.columns = X.columns.astype(str) for example."
-        )
-    shown = names if given else made_up_names(len(names))
-    if given and frame.implementation.is_pandas() and len(frame) * len(names) <= SMALL_FRAME:
-        native = frame.to_native()
-        if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in native.dtypes):
-            return ArrayTable(native.to_numpy(), tuple(names))
-    columns = [_series_column(name, frame[:, position]) for position, name in enumerate(shown)]
-    return ColumnsTable(columns, len(frame), named=given)
-
-
-def _series_column(name: str, series: Any) -> Column:
-    import narwhals as nw
-
-    dtype = series.dtype
-    where = f"Column {name!r}"
-    if dtype.is_numeric():
-        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where))
-    if dtype == nw.Boolean:
-        return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where))
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return Column(name, "label", lambda: np.empty(0), lambda: encode_series(series, where))
-    if dtype in (nw.Object, nw.Unknown):
-        return object_column(name, _as_objects(series.to_list()))
-    advice = "Turn dates and times into numbers first (days since a reference date, month, weekday)."
-    raise InputTypeError(
-        f"{where} has the type {dtype}, which no family reads: numbers, booleans, text and categories are read. "
-        f"{advice if dtype.is_temporal() else 'Convert or drop the column.'}"
-    )
-
-
-def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
-    """Numbers as labels; whole ones with gaps between them are not taken through floats, which would round them."""
-    values = series.to_numpy()
-    if series.dtype.is_integer() and values.dtype.kind not in "iu":
-        return encode_objects(series.to_list(), where)
-    return encode_array(_numbers_of(series), where)
-
-
-def _numbers_of(series: Any) -> AnyArray:
-    values = series.to_numpy()
-    return values if values.dtype.kind in "biuf" else np.array(series.to_list(), dtype=np.float64)
-
-
-def _truths_of(series: Any) -> AnyArray:
-    values = series.to_numpy()
-    if values.dtype.kind == "b":
-        return np.asarray(values)
-    return np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()])
-
-
-def _is_sparse(X: Any) -> bool:
-    if not hasattr(X, "tocsr"):
-        return False
-    from scipy import sparse
-
-    return bool(sparse.issparse(X))
-
-
-def _checked_csr(X: Any) -> Any:
-    if X.ndim != 2:
-        raise InputError(f"Expected 2D array, got a sparse array of shape {X.shape} instead. Reshape your data.")
-    if X.dtype.kind == "c":
-        raise InputTypeError("Complex data not supported: give real and imaginary parts a column each.")
-    if X.dtype.kind not in "biuf":
-        raise InputTypeError(f"A sparse X must hold numbers or booleans, got dtype {X.dtype}.")
-    matrix = X.tocsr()
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix
-
-
 def with_data(matrix: Any, data: AnyArray) -> Any:
     """A CSR matrix with the same cells stored and other values in them."""
     return type(matrix)((data.astype(np.float64, copy=False), matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _as_array(X: Any) -> AnyArray:
-    if isinstance(X, str) or not (hasattr(X, "__array__") or hasattr(X, "__len__")):
-        raise InputTypeError(
-            f"X must be an array, a data frame, a sparse matrix or a list of dicts, got {type(X).__name__}."
-        )
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        lengths = sorted({len(row) if hasattr(row, "__len__") else 1 for row in X})
-        raise InputError(f"The rows of X must have equal lengths, got rows of lengths {lengths}.") from None
-    if array.dtype.kind in "US" and isinstance(X, (list, tuple)):
-        array = np.array(X, dtype=object)  # a list that mixes text and numbers keeps both
-    return array
 
 
 def require_rows(table: Table) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from naively.door import read_table
 from naively.errors import InputError, InputTypeError, SchemaError, listed
 from naively.labels import encode_objects, recoded
-from naively.table import Table, read_table, require_rows
+from naively.table import Table, require_rows
 from naively.typing import AnyArray, FloatArray, IntArray
 
 _DIRECT_RANGE = 1 << 20
