@@ -102,7 +102,8 @@ class Scorer:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
         readers = [self._reader(factor, table, positions) for factor in self.factors]
         row_cells = max(self._cells_per_row(table), self.n_classes, 1)
-        block_rows = max(128, BLOCK_CELLS // row_cells)
+        least_rows = [getattr(factor.estimate, "least_rows", 128) for factor in self.factors]
+        block_rows = max(BLOCK_CELLS // row_cells, *least_rows, 128)
         blocks_per_task = max(1, TASK_CELLS // (block_rows * row_cells))
 
         def score(task: slice) -> None:

@@ -52,6 +52,8 @@ class Curves:
     """The curves of a group of columns."""
 
     reads: ClassVar[str] = "numbers"
+    least_rows: ClassVar[int] = 1 << 14
+    """A curve is large: it is read from cache while so many rows pass, not fetched again for every few."""
 
     curves: tuple[Curve, ...]
 
