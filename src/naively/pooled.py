@@ -22,7 +22,7 @@ from naively.labels import positions_in, recoded
 from naively.schema import Schema
 from naively.table import Table
 from naively.tempered import Weighed
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 BLOCK_ROWS = 2048
 
@@ -129,10 +129,10 @@ def _numbers(table: Table, position: int) -> FloatArray:
     return np.asarray(table.column(position), dtype=np.float64)
 
 
-def _codes(table: Table, position: int, known: Sequence[object]) -> AnyArray:
+def _codes(table: Table, position: int, known: Sequence[Label]) -> AnyArray:
     """Codes among the known labels; one past the end for an unknown one, -1 for a missing cell."""
     if position < 0 or table.kind(position) == "empty":
         return np.full(table.n_rows, -1)
     codes, labels = table.labels(position)
-    places = positions_in(known, labels)  # type: ignore[arg-type]
+    places = positions_in(known, labels)
     return recoded(codes, np.where(places < 0, len(known), places))

@@ -17,7 +17,6 @@ import numpy as np
 
 from naively.errors import ForgetError
 from naively.kernels import frozen, repays_compiler
-from naively.sums import RELATIVE_NOISE
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -120,7 +119,6 @@ class Reservoir:
                 weights[place] -= weight
             elif key[0] <= reach or len(self) == 0:
                 raise ForgetError("One of these rows was never learnt: it would be among the kept rows if it had been.")
-        weights[np.abs(weights) <= 1e4 * RELATIVE_NOISE * self.weights] = 0.0
         weights[np.abs(weights) <= 1e-12 * self.weights] = 0.0
         if (weights < 0).any():
             raise ForgetError("A row would be forgotten more often than it was learnt.")
