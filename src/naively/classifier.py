@@ -8,11 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from naively.answers import Answers
 from naively.decision import check_prior
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError
+from naively.generation import Generation
+from naively.inspection import Inspection
+from naively.likelihood import Likelihood
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema
 from naively.statistics import Statistics, merged_classes
@@ -21,7 +23,7 @@ from naively.target import read_rows, read_target
 from naively.typing import AnyArray
 
 
-class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes for any table: numbers, categories, booleans, counts and missing cells in one model.
 
     Parameters
