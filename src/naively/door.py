@@ -10,7 +10,13 @@ import numpy as np
 from naively.errors import InputError, InputTypeError, SchemaError
 from naively.labels import as_label, encode_array, encode_objects, encode_series, is_missing
 from naively.table import ArrayTable, Column, ColumnsTable, Kind, SparseTable, Table, made_up_names
+from naively.tokenising import words
 from naively.typing import AnyArray, IntArray, Label
+
+PROSE_CELLS = 256
+PROSE_WORDS = 8
+PROSE_DISTINCT = 0.5
+"""A column of text is prose if its first cells have so many words on average, and such a share of them is distinct."""
 
 SMALL_FRAME = 1 << 18
 """A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
@@ -62,7 +68,9 @@ def object_column(name: str, values: AnyArray) -> Column:
         except OverflowError as error:
             raise InputError(f"Column {name!r} holds a whole number too large for a float64: {error}.") from error
 
-    return Column(name, kind, numbers, lambda: encode_array(np.asarray(values), f"Column {name!r}"))
+    if kind == "label" and is_prose(values[:PROSE_CELLS].tolist()):
+        kind = "text"
+    return Column(name, kind, numbers, lambda: encode_array(np.asarray(values), f"Column {name!r}"), values.tolist)
 
 
 def _kind_of_objects(values: AnyArray, where: str) -> Kind:
@@ -79,6 +87,23 @@ def _kind_of_objects(values: AnyArray, where: str) -> Kind:
     if len(kinds) > 1:
         return "mixed"
     return kinds.pop() if kinds else "empty"
+
+
+def is_prose(cells: Sequence[Any]) -> bool:
+    """Whether a column of text is prose, judged by its first cells: not names, codes or a few long answers.
+
+    Examples
+    --------
+    >>> is_prose(["Please find attached the report that you asked for last week.", "red"])
+    False
+    >>> is_prose(["Please find attached the report that you asked for last week.", None])
+    True
+    """
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    n_characters = sum(map(len, texts))
+    if n_characters < 2 * PROSE_WORDS * max(len(texts), 1) or len(set(texts)) < PROSE_DISTINCT * len(texts):
+        return False
+    return sum(len(words(text)) for text in texts) >= PROSE_WORDS * len(texts)
 
 
 def _mapping_table(columns: Mapping[Any, Any]) -> Table:
@@ -150,12 +175,15 @@ def _series_column(name: str, series: Any) -> Column:
 
     dtype = series.dtype
     where = f"Column {name!r}"
+    cells = series.to_list
     if dtype.is_numeric():
-        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where))
+        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where), cells)
     if dtype == nw.Boolean:
-        return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where))
+        return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where), cells)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return Column(name, "label", lambda: np.empty(0), lambda: encode_series(series, where))
+        prose = dtype == nw.String and is_prose(series[:PROSE_CELLS].to_list())
+        kind: Kind = "text" if prose else "label"
+        return Column(name, kind, lambda: np.empty(0), lambda: encode_series(series, where), cells)
     if dtype in (nw.Object, nw.Unknown):
         return object_column(name, _as_objects(series.to_list()))
     advice = "Turn dates and times into numbers first (days since a reference date, month, weekday)."

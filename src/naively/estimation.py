@@ -111,7 +111,7 @@ class Estimation:
         return rules
 
     def _assigned(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
-        return assign_families(names, kinds, self.families, recipe.numeric, recipe.categorical)
+        return assign_families(names, kinds, self.families, recipe.numeric, recipe.categorical, recipe.text)
 
     def _checked_kept_rows(self) -> int:
         count = self.kept_rows

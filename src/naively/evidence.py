@@ -127,7 +127,9 @@ class Scorer:
         sparse = isinstance(table, SparseTable) and all(
             isinstance(factor.estimate, LinearEstimate) for factor in self.factors
         )
-        return table.matrix.nnz // table.n_rows if sparse and isinstance(table, SparseTable) else self.n_columns
+        if sparse and isinstance(table, SparseTable):
+            return int(table.matrix.nnz // table.n_rows)
+        return self.n_columns + sum(getattr(factor.estimate, "cells_per_row", 0) for factor in self.factors)
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
         """The log-likelihood of every cell, (rows, columns, classes); 0 for missing cells and unread columns."""
@@ -163,9 +165,20 @@ def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callab
     if estimate.reads == "numbers":
         nonnegative = getattr(estimate, "nonnegative", False)
         return lambda rows: checked_numbers(table, chosen, rows, nonnegative)
+    if estimate.reads == "texts":
+        return text_reader(table, range(table.n_columns) if chosen is None else chosen.tolist())
     everything = np.arange(table.n_columns, dtype=np.int64)
     reader: Callable[[slice], AnyArray] = estimate.codebook.reader(table, everything if chosen is None else chosen)
     return reader
+
+
+def text_reader(table: Table, positions: Sequence[int]) -> Callable[[slice], Any]:
+    """A function from a slice of rows to the texts of each of the columns."""
+    nothing: list[str | None] = [None] * table.n_rows
+    columns = [
+        nothing if position < 0 or table.kind(position) == "empty" else table.texts(position) for position in positions
+    ]
+    return lambda rows: [texts[rows] for texts in columns]
 
 
 def _all(table: Table) -> slice:

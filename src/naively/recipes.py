@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from naively.errors import ParameterError
-from naively.families import Categorical, Family, Gaussian, Stacked
+from naively.families import Categorical, Family, Gaussian, Stacked, Text
 from naively.smoothing import Laplace, NoSmoothing, Smoothing
 from naively.tempered import Tempering
 
@@ -17,8 +17,8 @@ class Recipe:
 
     Parameters
     ----------
-    numeric, categorical : Family
-        How columns of numbers, and of labels, are read.
+    numeric, categorical, text : Family
+        How columns of numbers, of labels and of prose are read.
     smoothing : Smoothing
         Of the columns' probabilities.
     prior_smoothing : Smoothing
@@ -33,6 +33,7 @@ class Recipe:
 
     numeric: Family
     categorical: Family
+    text: Family
     smoothing: Smoothing
     prior_smoothing: Smoothing
     kept_rows: int = 0
@@ -43,10 +44,10 @@ class Recipe:
 ALL_WAYS = Tempering(("T", "W", "V3", "CV"), 4096)
 
 RECIPES = {
-    "textbook": Recipe(Gaussian(), Categorical(), Laplace(), NoSmoothing()),
-    "fast": Recipe(Stacked(("pkid",)), Categorical(), Laplace(), Laplace(), 2048, Tempering(("T",), 2048)),
-    "auto": Recipe(Stacked(), Categorical(), Laplace(), Laplace(), 4096, ALL_WAYS),
-    "strong": Recipe(Stacked(), Categorical(), Laplace(), Laplace(), 32768, ALL_WAYS, pooled=True),
+    "textbook": Recipe(Gaussian(), Categorical(), Text(1, tally="count"), Laplace(), NoSmoothing()),
+    "fast": Recipe(Stacked(("pkid",)), Categorical(), Text(1), Laplace(), Laplace(), 2048, Tempering(("T",), 2048)),
+    "auto": Recipe(Stacked(), Categorical(), Text(), Laplace(), Laplace(), 4096, ALL_WAYS),
+    "strong": Recipe(Stacked(), Categorical(), Text(), Laplace(), Laplace(), 32768, ALL_WAYS, pooled=True),
 }
 
 

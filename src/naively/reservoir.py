@@ -214,3 +214,11 @@ def add_label_hashes(hashes: AnyArray, codes: IntArray, label_bits: AnyArray, sa
     with np.errstate(over="ignore"):
         bits = np.append(mixed(label_bits ^ salt), np.uint64(0))
         hashes += bits[codes]
+
+
+def add_text_hashes(hashes: AnyArray, texts: Sequence[str | None], salt: Any) -> None:
+    """The same for a column of texts (None: missing)."""
+    bits = np.array([0 if text is None else int(text_hash(text)) for text in texts], dtype=np.uint64)
+    known = np.array([text is not None for text in texts], dtype=bool)
+    with np.errstate(over="ignore"):
+        hashes += np.where(known, mixed(bits ^ salt), np.uint64(0))

@@ -1,8 +1,9 @@
 """Which columns a model has, what they held when first seen, and which family reads which.
 
 The rules of inference: numbers are numeric, whatever their type or storage; booleans, text and categorical types are
-categorical; a column that mixes text and numbers must be told (``families={"column": "categorical"}``); a column
-without a single known cell waits for the first batch that has one.
+categorical, but text with many words is prose (`naively.door.is_prose` has the rule); a column that mixes text and
+numbers must be told (``families={"column": "categorical"}``); a column without a single known cell waits for the first
+batch that has one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ HELD = {
     "number": "numbers",
     "truth": "booleans",
     "label": "text or categories",
+    "text": "prose",
     "mixed": "values of several types",
     "empty": "nothing",
 }
@@ -66,7 +68,11 @@ class Schema:
 
     def is_numeric(self, position: int) -> bool:
         """Whether a column is read as numbers."""
-        return any(summary.kind != "counts" for summary in self.summaries[position])
+        return any(summary.kind in ("moments", "histogram") for summary in self.summaries[position])
+
+    def is_text(self, position: int) -> bool:
+        """Whether a column is read as prose."""
+        return any(summary.kind == "tokens" for summary in self.summaries[position])
 
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
@@ -173,10 +179,9 @@ class Schema:
 
 
 def _compatible(before: Kind, now: Kind) -> bool:
-    numeric = ("number", "truth")
-    return (
-        before == now or "empty" in (before, now) or "mixed" in (before, now) or (before in numeric and now in numeric)
-    )
+    alike: tuple[tuple[Kind, ...], ...] = (("number", "truth"), ("label", "text"))
+    unknown = {"empty", "mixed"} & {before, now}
+    return before == now or bool(unknown) or any(before in kinds and now in kinds for kinds in alike)
 
 
 Held = tuple[Kind, tuple[Summary, ...]]
@@ -223,7 +228,7 @@ def require_readable(name: str, kind: Kind, family: Family) -> None:
 
 
 def assign_families(
-    names: Sequence[str], kinds: Sequence[Kind], families: Any, numeric: Family, categorical: Family
+    names: Sequence[str], kinds: Sequence[Kind], families: Any, numeric: Family, categorical: Family, text: Family
 ) -> list[Family | None]:
     """The family of each column: the given one, or the inferred one; None where nothing is known yet.
 
@@ -233,17 +238,19 @@ def assign_families(
         The columns, and what they hold.
     families : None, family, name, or mapping
         What the user gave: one for all, or by column name or position.
-    numeric, categorical : Family
+    numeric, categorical, text : Family
         What is used for columns that were given none.
     """
     if families is None or isinstance(families, Mapping):
         given = _given_families(names, families or {})
         columns = enumerate(zip(names, kinds, strict=True))
-        return [given.get(place) or _inferred(name, kind, numeric, categorical) for place, (name, kind) in columns]
+        return [
+            given.get(place) or _inferred(name, kind, numeric, categorical, text) for place, (name, kind) in columns
+        ]
     return [as_family(families)] * len(names)
 
 
-def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family) -> Family | None:
+def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family, text: Family) -> Family | None:
     if kind == "mixed":
         raise InputTypeError(
             f"Column {name!r} mixes text with numbers or booleans. Convert it to one type, or say "
@@ -251,7 +258,7 @@ def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family) -> Fa
         )
     if kind == "empty":
         return None
-    return numeric if kind == "number" else categorical
+    return numeric if kind == "number" else text if kind == "text" else categorical
 
 
 def _given_families(names: Sequence[str], families: Mapping[Any, Any]) -> dict[int, Family]:

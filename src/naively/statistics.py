@@ -15,11 +15,12 @@ from naively.families import Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
+from naively.families.tokens import Tokens
 from naively.reservoir import Reservoir
 from naively.sums import Sum
 from naively.typing import AnyArray, FloatArray, IntArray
 
-ColumnStatistics = Moments | Counts | Histograms
+ColumnStatistics = Moments | Counts | Histograms | Tokens
 
 ROUNDING = 1e-9
 """Sums that differ by no more than this share are the same, but for rounding."""
@@ -35,7 +36,7 @@ class Statistics:
         The class labels, sorted.
     class_weight : Sum of shape (n_classes,)
         The weight of the rows of each class.
-    tables : mapping from Summary to Moments, Counts or Histograms
+    tables : mapping from Summary to Moments, Counts, Histograms or Tokens
         The statistics of the columns, those with equal summaries together.
     kept : Reservoir or None
         A sample of the rows, for the recipes that need one.
@@ -147,7 +148,7 @@ class Statistics:
 
 def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, table: ColumnStatistics) -> None:
     for other_summary, other in tables.items():
-        beside = {other_summary.kind, summary.kind} == {"moments", "histogram"}  # both are kept of some columns
+        beside = {other_summary.kind, summary.kind} in ({"moments", "histogram"}, {"tokens"})  # kept side by side
         if other_summary != summary and not beside and (shared := set(other.columns) & set(table.columns)):
             raise SchemaError(
                 f"Column {sorted(shared)[0]!r} was counted in two ways, {other_summary} and {summary}. "
@@ -161,6 +162,8 @@ def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> C
         return Counts.empty(columns, n_classes)
     if summary.kind == "histogram":
         return Histograms.empty(columns, n_classes)
+    if summary.kind == "tokens":
+        return Tokens.empty(columns, n_classes)
     return Moments.empty(columns, n_classes, summary.observed, summary.squares)
 
 
@@ -202,7 +205,10 @@ def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: F
     if isinstance(table, Histograms):
         return
     most = class_weight[:, None] * (1 + ROUNDING)
-    if isinstance(table, Counts):
+    if isinstance(table, Tokens):
+        observed = [one.observed.high for one in table.tables]
+        bad = np.stack(observed, axis=1) > most if observed else np.zeros((len(most), 0), dtype=bool)
+    elif isinstance(table, Counts):
         known = np.add.reduceat(np.column_stack([table.cells.high, class_weight * 0]), table.offsets[:-1], axis=1)
         known = np.where(np.diff(table.offsets) > 0, known, 0.0)
         bad = known > most

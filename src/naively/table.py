@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from naively.errors import InputError, InputTypeError, SchemaError, listed
-from naively.labels import encode_array
+from naively.labels import encode_array, is_missing
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
-Kind = Literal["number", "truth", "label", "mixed", "empty"]
-"""What a column holds: numbers, booleans, text or categories, several of these, or nothing known at all."""
+Kind = Literal["number", "truth", "label", "text", "mixed", "empty"]
+"""What a column holds: numbers, booleans, names or categories, prose, several of these, or nothing known at all."""
 
 NO_INTEGER = np.iinfo(np.int64).min
 """What `integers` gives for a cell that is missing."""
@@ -74,6 +74,13 @@ class Table:
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         """Codes (-1: missing) and the labels they stand for, of one whole column."""
         raise NotImplementedError  # pragma: no cover
+
+    def texts(self, position: int) -> list[str | None]:
+        """One whole column of texts, None where missing."""
+        raise InputTypeError(
+            f"Column {self.names[position]!r} must hold text for its family, but it holds numbers. Convert it, or give "
+            "it another family."
+        )
 
     def without(self, position: int) -> Table:
         """The same without one column."""
@@ -195,17 +202,26 @@ class Column:
         kind: Kind,
         numbers: Callable[[], AnyArray],
         labels: Callable[[], tuple[IntArray, list[Label]]],
+        cells: Callable[[], list[Any]],
     ):
         self.name, self.kind = name, kind
-        self._numbers, self.labels = numbers, labels
+        self._numbers, self.labels, self._cells = numbers, labels, cells
+
+    @cached_property
+    def texts(self) -> list[str | None]:
+        """The cells as texts, None where missing."""
+        cells = self._cells()
+        if all(type(cell) is str for cell in cells):
+            return cells
+        return [_text_or_none(cell, row, self.name) for row, cell in enumerate(cells)]
 
     @cached_property
     def numbers(self) -> AnyArray:
         """The cells as a one-dimensional array of numbers or booleans."""
-        if self.kind in ("label", "mixed"):
+        if self.kind in ("label", "text", "mixed"):
             raise InputTypeError(
                 f"Column {self.name!r} must hold numbers for its family, but it holds "
-                f"{'text or categories' if self.kind == 'label' else 'values of several types'}. Convert it, or "
+                f"{'values of several types' if self.kind == 'mixed' else 'text or categories'}. Convert it, or "
                 f'give it another family, for example families={{"{self.name}": "categorical"}}.'
             )
         return self._numbers()
@@ -259,6 +275,21 @@ class ColumnsTable(Table):
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         return self.columns[position].labels()
+
+    def texts(self, position: int) -> list[str | None]:
+        return self.columns[position].texts
+
+
+def _text_or_none(cell: Any, row: int, name: str) -> str | None:
+    """A text as it is, None for a missing cell, an error for anything else."""
+    if isinstance(cell, str):
+        return str(cell)
+    if is_missing(cell):
+        return None
+    advice = " Decode the bytes first." if isinstance(cell, (bytes, bytearray)) else ""
+    raise InputTypeError(
+        f"Column {name!r} must hold text, but row {row} holds {cell!r:.60} of type {type(cell).__name__}.{advice}"
+    )
 
 
 @lru_cache(maxsize=8)

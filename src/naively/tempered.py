@@ -16,20 +16,23 @@ from naively.additive.model import (
     LabelColumn,
     NumericColumn,
     Term,
+    TextTerm,
     fit_additive,
 )
 from naively.errors import ParameterError, SchemaError
 from naively.evidence import Factor
-from naively.families import Categorical, Family, Stacked
+from naively.families import Categorical, Estimate, Family, Stacked, Text
 from naively.families.categorical import LabelTables
 from naively.families.counts import Counts
 from naively.families.gaussian import centred
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
+from naively.families.tokens import Tokens
 from naively.labels import positions_in
 from naively.reservoir import Reservoir
 from naively.schema import Schema
 from naively.statistics import Statistics
+from naively.text_evidence import TextColumn, TextEvidence, WeighedText
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 REPEATS = 4
@@ -98,7 +101,9 @@ def weigh(
     readable = [place for place, family in enumerate(families) if family is not None]
     densities = _densities([families[place] for place in readable], schema, readable)
     columns, labels = _columns(schema, families, statistics, readable)
-    cells = [_cells(kept, schema.names[place], known) for place, known in zip(readable, labels, strict=True)]
+    cells = [
+        _cells(kept, schema.names[place], known, families[place]) for place, known in zip(readable, labels, strict=True)
+    ]
     chosen, weights = _dealt(kept.smallest(tempering.rows))
     with threadpool_limits(1, "blas"):  # many small products: threads would only wait for each other
         model = fit_additive(
@@ -122,10 +127,12 @@ def _densities(families: Sequence[Family | None], schema: Schema, readable: Sequ
     for place, family in zip(readable, families, strict=True):
         if isinstance(family, Stacked):
             found.add(family.densities)
+        elif isinstance(family, Text):
+            _refuse_event(family, schema.names[place])
         elif not isinstance(family, Categorical):
             raise ParameterError(
                 f"Column {schema.names[place]!r}: a recipe that weighs evidence reads numbers with Stacked(), labels "
-                f"with Categorical(), not with {family!r}. Use recipe='textbook' for this family."
+                f"with Categorical() and prose with Text(), not with {family!r}. Use recipe='textbook' for this family."
             )
     if len(found) > 1:
         raise ParameterError(f"All Stacked() columns must have the same densities, got {sorted(found)}.")
@@ -159,6 +166,9 @@ def _columns(
                 known, table = wider, spread
             columns.append(LabelColumn(table))
             labels.append(known)
+        elif isinstance(family, Text):
+            columns.append(_text_column(name, family, statistics))
+            labels.append(None)
         else:
             exact = tuple(part[:, at[name]] for part in (weight, mean, scatter))
             columns.append(NumericColumn(histogram_at[name], exact))  # type: ignore[arg-type]
@@ -166,9 +176,29 @@ def _columns(
     return columns, labels
 
 
-def _cells(kept: Reservoir, name: str, labels: tuple[Label, ...] | None) -> Column:
+def _refuse_event(family: Text, name: str) -> None:
+    """Refuse the options of Text that only say something where evidence is not weighed."""
+    if family.event != "multinomial" or family.idf:
+        raise ParameterError(
+            f"Column {name!r}: a recipe that weighs evidence pools scores of its own, so Text(event={family.event!r}, "
+            f"idf={family.idf}) means nothing to it. Leave these out, or use recipe='textbook'."
+        )
+
+
+def _text_column(name: str, family: Text, statistics: Statistics) -> TextColumn:
+    tables = []
+    for summary in family.summaries:
+        tokens = statistics.table(summary)
+        assert isinstance(tokens, Tokens)
+        tables.append(tokens.for_columns((name,)).tables[0].frequent(family.min_count))
+    return TextColumn(family.views, tuple(tables))
+
+
+def _cells(kept: Reservoir, name: str, labels: tuple[Label, ...] | None, family: Family | None) -> Column:
     """The kept cells of a column, labels as codes."""
     cells = kept.columns.get(name)
+    if isinstance(family, Text):
+        return "text", np.full(len(kept), None) if cells is None else cells
     if labels is None:
         return "numeric", np.full(len(kept), np.nan) if cells is None else cells
     if cells is None:
@@ -199,7 +229,8 @@ def _factors(
 ) -> list[Factor]:
     """The model's terms as curves and tables, one per column."""
     known, missing = _gathered(model, columns, class_weights)
-    numeric = [place for place, values in enumerate(labels) if values is None]
+    prose = [place for place, term in enumerate(model.terms) if isinstance(term, TextTerm)]
+    numeric = [place for place, values in enumerate(labels) if values is None and place not in prose]
     labelled = [place for place, values in enumerate(labels) if values is not None]
     factors = []
     if numeric:
@@ -209,11 +240,17 @@ def _factors(
         tables = tuple(np.column_stack([known[place], missing[place]]) for place in labelled)
         values = tuple(labels[place] or () for place in labelled)
         factors.append(_factor(families, readable, labelled, LabelTables(values, tables, len(class_weights))))
+    for place in prose:
+        term = model.terms[place]
+        assert isinstance(term, TextTerm)
+        assert isinstance(term.estimate, TextEvidence)
+        texts = WeighedText(term.estimate, term.weights, known[place][:, 0], missing[place])
+        factors.append(_factor(families, readable, [place], texts))
     return factors
 
 
 def _factor(
-    families: Sequence[Family | None], readable: Sequence[int], places: Sequence[int], estimate: Curves | LabelTables
+    families: Sequence[Family | None], readable: Sequence[int], places: Sequence[int], estimate: Estimate
 ) -> Factor:
     family = families[readable[places[0]]]
     assert family is not None

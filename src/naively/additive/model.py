@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -63,8 +64,30 @@ class LabelColumn:
         return np.asarray(self.counts.sum(axis=1))
 
 
-ColumnStatistics = NumericColumn | LabelColumn
-Estimated = StackedColumn | categories.CategoryTable
+class TextEstimate(Protocol):
+    """The evidence of a text column."""
+
+    def evidence(self, texts: Any) -> FloatArray:
+        """The evidence (classes, rows) of texts, centred; 0 where missing."""
+
+    def leave_one_out(self, texts: Any, codes: IntArray) -> FloatArray:
+        """The same without the text itself."""
+
+
+@runtime_checkable
+class TextStatistics(Protocol):
+    """What is known of a text column; its estimate needs the kept rows."""
+
+    @property
+    def observed(self) -> FloatArray:
+        """The weight of the known cells of each class."""
+
+    def fitted(self, texts: Any, codes: IntArray, weights: FloatArray, log_prior: FloatArray) -> TextEstimate:
+        """The evidence of the column, pooled on kept rows."""
+
+
+ColumnStatistics = NumericColumn | LabelColumn | TextStatistics
+Estimated = StackedColumn | categories.CategoryTable | TextEstimate
 
 
 @dataclass(frozen=True)
@@ -73,7 +96,7 @@ class Term:
 
     Parameters
     ----------
-    kind : "numeric", "categorical" or "missing"
+    kind : "numeric", "categorical", "missing" or "text"
         A curve (`table` at `knots`), a table of values whose last entry is for an unknown one, or a table of
         (known, missing).
     column : int
@@ -95,6 +118,19 @@ class Term:
         if self.kind == "missing":
             return np.asarray(self.table[:, is_missing(values).astype(np.int64)])
         return categories.look_up(self.table, values)
+
+
+@dataclass(frozen=True)
+class TextTerm(Term):
+    """The term of a text column: the estimate's evidence times a weight per class, and `table` for every known text."""
+
+    estimate: TextEstimate
+    weights: FloatArray
+
+    def evidence(self, values: AnyArray) -> FloatArray:
+        """The evidence (classes, rows) of texts."""
+        said = self.weights[:, None] * self.estimate.evidence(values)
+        return np.asarray(said + np.where(is_missing(values), 0.0, self.table))
 
 
 @dataclass(frozen=True)
@@ -214,12 +250,18 @@ class AdditiveModel:
     def reweighted(self, prior_scale: float, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> Reweighted:
         """The same estimates with other coefficients."""
         fitted = Coefficients(prior_scale, bias, weights, effects)
-        terms = [term for term in fold_terms(self.estimates, self.bases, self.indicators, fitted) if term.table.any()]
+        terms = [
+            term
+            for term in fold_terms(self.estimates, self.bases, self.indicators, fitted)
+            if term.table.any() or term.kind == "text"
+        ]
         return Reweighted(prior_scale * self.log_prior + bias, terms)
 
 
 def is_missing(values: AnyArray) -> AnyArray:
-    """Which cells are missing: NaN among floats, negative codes among integers."""
+    """Which cells are missing: NaN among floats, negative codes among integers, None among texts."""
+    if values.dtype.kind == "O":
+        return np.array([value is None for value in values.tolist()], dtype=bool)
     return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
 
 
@@ -251,7 +293,15 @@ def fit_additive(
         Which densities are stacked, and which candidates averaged.
     n_threads : int
     """
-    estimates = list(in_order(lambda one: _estimated(one, densities), statistics, n_threads))
+    log_prior = categories.log_prior(class_weights)
+
+    def estimated(column: tuple[ColumnStatistics, Column]) -> Estimated:
+        statistic, (_, values) = column
+        if isinstance(statistic, (NumericColumn, LabelColumn)):
+            return _estimated(statistic, densities)
+        return statistic.fitted(values, codes, weights, log_prior)
+
+    estimates = list(in_order(estimated, list(zip(statistics, kept, strict=True)), n_threads))
     evidence = [
         _leave_one_out(estimate, statistic, values, codes)
         for estimate, statistic, (_, values) in zip(estimates, statistics, kept, strict=True)
@@ -274,7 +324,6 @@ def fit_additive(
         penalty=np.ones(len(statistics) + len(indicators)),
     )
     design = replace(design, temperature=fit_temperature(design))
-    log_prior = categories.log_prior(class_weights)
     folds = dealt_folds(codes, FOLDS)
     crossed, fitted = cross_fit(design, folds, chosen)
     shares = candidate_shares(crossed, codes, weights)
@@ -301,7 +350,7 @@ def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:
     return folds
 
 
-def _estimated(statistics: ColumnStatistics, densities: Sequence[str]) -> Estimated:
+def _estimated(statistics: NumericColumn | LabelColumn, densities: Sequence[str]) -> Estimated:
     """The evidence of a column, from its statistics."""
     if isinstance(statistics, NumericColumn):
         histogram = statistics.histogram
@@ -315,7 +364,7 @@ def _leave_one_out(estimate: Estimated, statistics: ColumnStatistics, values: An
         if not len(statistics.histogram.keys):
             return np.zeros((statistics.histogram.n_classes, len(codes)))
         values = statistics.histogram.cell_of(values)
-    elif not statistics.counts.size:
+    elif isinstance(statistics, LabelColumn) and not statistics.counts.size:
         return np.zeros((statistics.counts.shape[0], len(codes)))
     return estimate.leave_one_out(values, codes)
 
@@ -342,7 +391,9 @@ def _missing_indicators(
 
 def _basis(statistics: ColumnStatistics, values: AnyArray) -> Basis:
     """The value effects of one column, given its kept cells."""
-    return numeric_basis(statistics.histogram) if isinstance(statistics, NumericColumn) else category_basis(values)
+    if isinstance(statistics, NumericColumn):
+        return numeric_basis(statistics.histogram)
+    return category_basis(values) if isinstance(statistics, LabelColumn) else _no_basis
 
 
 def _no_basis(values: AnyArray) -> FloatArray:
@@ -356,8 +407,13 @@ def fold_terms(
     fitted: Coefficients,
 ) -> list[Term]:
     """Fold weights and value effects into one table per term."""
-    terms, first = [], 0
+    terms: list[Term] = []
+    first = 0
     for column, (estimate, basis) in enumerate(zip(estimates, bases, strict=True)):
+        if not isinstance(estimate, (StackedColumn, categories.CategoryTable)):
+            weights = fitted.weights[:, column]
+            terms.append(TextTerm("text", column, np.empty(0), np.zeros((len(weights), 1)), estimate, weights))
+            continue
         numeric = isinstance(estimate, StackedColumn)
         knots = estimate.knots if isinstance(estimate, StackedColumn) else np.empty(0)
         columns = basis(knots if numeric else np.arange(estimate.table.shape[1]))

@@ -13,6 +13,7 @@ from naively.engines.histograms import count_histograms
 from naively.engines.power_sums import sum_powers
 from naively.engines.rows import Rows
 from naively.engines.sampling import sample_rows
+from naively.engines.texts import count_tokens
 from naively.families import Summary
 from naively.schema import Schema
 from naively.statistics import ColumnStatistics, Statistics
@@ -63,6 +64,8 @@ def count(
             tables[summary] = count_categories(rows, names, chosen)
         elif summary.kind == "histogram":
             tables[summary] = count_histograms(rows, names, chosen)
+        elif summary.view is not None:
+            tables[summary] = count_tokens(rows, names, chosen, summary.view)
         else:
             tables[summary] = sum_powers(rows, names, rows.all_or(chosen), summary)
     sample = sample_rows(rows, schema, positions, kept_rows) if kept_rows else None

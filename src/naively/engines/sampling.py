@@ -6,7 +6,15 @@ import numpy as np
 
 from naively.engines.rows import CHUNK_ROWS, Rows
 from naively.engines.threads import in_order
-from naively.reservoir import Reservoir, add_label_hashes, add_number_hashes, label_hashes, mixed, text_hash
+from naively.reservoir import (
+    Reservoir,
+    add_label_hashes,
+    add_number_hashes,
+    add_text_hashes,
+    label_hashes,
+    mixed,
+    text_hash,
+)
 from naively.schema import Schema
 from naively.typing import AnyArray, IntArray
 
@@ -15,7 +23,12 @@ def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity
     """The kept rows of a table."""
     there = np.arange(len(schema.names)) if positions is None else positions
     numeric = [place for place in range(len(there)) if there[place] >= 0 and schema.is_numeric(place)]
-    labelled = [place for place in range(len(there)) if there[place] >= 0 and not schema.is_numeric(place)]
+    prose = [place for place in range(len(there)) if there[place] >= 0 and schema.is_text(place)]
+    labelled = [
+        place
+        for place in range(len(there))
+        if there[place] >= 0 and not schema.is_numeric(place) and not schema.is_text(place)
+    ]
     with np.errstate(over="ignore"):
         salts = mixed(np.array([text_hash(name) for name in schema.names], dtype=np.uint64))
     hashes = np.zeros(rows.table.n_rows, dtype=np.uint64)
@@ -30,6 +43,9 @@ def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity
     encoded = {place: rows.table.labels(int(there[place])) for place in labelled if _holds(rows, there[place])}
     for place, (codes, labels) in encoded.items():
         add_label_hashes(hashes, codes, label_hashes(labels), salts[place])
+    texts = {place: _texts(rows, int(there[place])) for place in prose}
+    for place, cells in texts.items():
+        add_text_hashes(hashes, cells, salts[place])
     candidates = _smallest(hashes, rows.codes, capacity)
     columns: dict[str, AnyArray] = {}
     for place in numeric:
@@ -37,8 +53,14 @@ def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity
     for place, (codes, labels) in encoded.items():
         objects = np.array([*labels, None], dtype=object)
         columns[schema.names[place]] = objects[codes[candidates]]
+    for place, cells in texts.items():
+        columns[schema.names[place]] = np.array([*(cells[row] for row in candidates), None], dtype=object)[:-1]
     weights = np.ones(len(candidates)) if rows.weights is None else rows.weights[candidates]
     return Reservoir.of_rows(capacity, hashes[candidates], rows.codes[candidates], weights, columns)
+
+
+def _texts(rows: Rows, position: int) -> list[str | None]:
+    return rows.table.texts(position) if _holds(rows, position) else [None] * rows.table.n_rows
 
 
 def _holds(rows: Rows, position: int) -> bool:

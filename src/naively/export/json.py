@@ -27,7 +27,7 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +35,12 @@ import numpy as np
 
 from naively.engines.threads import thread_count
 from naively.errors import ModelFileError, NaivelyError
+from naively.export.texts import summary_to_dict, tokens_from, tokens_to_dict, view_from
 from naively.families import FAMILIES, Family, Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
+from naively.families.tokens import Tokens
 from naively.histogram import Histogram
 from naively.labels import label_order
 from naively.recipes import as_recipe
@@ -61,7 +63,7 @@ SMOOTHINGS: dict[str, type[Smoothing]] = {
 }
 CLASS_TYPES = {"bool", "str", "object", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
-KINDS = ("number", "truth", "label", "mixed", "empty")
+KINDS = ("number", "truth", "label", "text", "mixed", "empty")
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
@@ -103,7 +105,7 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
     return {
         "parameters": parameters,
         "columns": [
-            {"name": name, "kind": kind, "summaries": [asdict(summary) for summary in summaries]}
+            {"name": name, "kind": kind, "summaries": [summary_to_dict(summary) for summary in summaries]}
             for name, kind, summaries in zip(schema.names, schema.kinds, schema.summaries, strict=True)
         ],
         "named": schema.named,
@@ -148,7 +150,9 @@ def _sum_to_dict(values: Sum) -> dict[str, Any]:
 
 
 def _table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
-    common = {"summary": asdict(summary), "columns": list(table.columns)}
+    common = {"summary": summary_to_dict(summary), "columns": list(table.columns)}
+    if isinstance(table, Tokens):
+        return {**common, **tokens_to_dict(table, _sum_to_dict)}
     if isinstance(table, Counts):
         return {
             **common,
@@ -302,8 +306,10 @@ def _decoded(value: Any) -> Any:
 
 
 def _summary(entry: Any) -> Summary:
-    summary = Summary(**entry)
-    _require(summary.kind in ("moments", "counts", "histogram"), f"unknown kind of statistics {summary.kind!r}")
+    summary = Summary(**{**entry, "view": view_from(entry["view"])})
+    _require(
+        summary.kind in ("moments", "counts", "histogram", "tokens"), f"unknown kind of statistics {summary.kind!r}"
+    )
     return summary
 
 
@@ -316,6 +322,8 @@ def _table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> C
             _require(list(labels) == sorted(set(labels), key=label_order), "categories must be sorted and distinct")
         shape = (n_classes, sum(map(len, categories)))
         return Counts(columns, categories, _sum_from(entry["cells"], shape, nonnegative=True))
+    if summary.kind == "tokens":
+        return tokens_from(entry, columns, n_classes, summary.view, _sum_from)
     if summary.kind == "histogram":
         _require(len(entry["histograms"]) == len(columns), "as many histograms as columns")
         return Histograms(columns, tuple(_histogram_from(one, n_classes) for one in entry["histograms"]), n_classes)

@@ -19,6 +19,7 @@ from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.stacked import Stacked
 from naively.families.studentt import StudentT
+from naively.families.text import Text
 
 __all__ = [
     "Bernoulli",
@@ -34,11 +35,12 @@ __all__ = [
     "Stacked",
     "StudentT",
     "Summary",
+    "Text",
 ]
 
 FAMILIES: dict[str, type[Family]] = {
     family.name(): family
-    for family in (Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT)
+    for family in (Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT, Text)
 }
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
 from naively.table import Kind
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.tokenising import View
+from naively.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -16,21 +17,24 @@ class Summary:
 
     Parameters
     ----------
-    kind : "moments", "counts" or "histogram"
-        Power sums of numbers, counts of values, or the nested-key histogram.
+    kind : "moments", "counts", "histogram" or "tokens"
+        Power sums of numbers, counts of values, the nested-key histogram, or counts of the tokens of texts.
     observed, squares : bool
         Whether the weight of known cells and the squares are wanted.
     above : float, optional
         Sum not x but whether x is above this.
     nonnegative : bool
         Refuse negative numbers.
+    view : View, optional
+        Which tokens of a text are counted.
     """
 
-    kind: Literal["moments", "counts", "histogram"]
+    kind: Literal["moments", "counts", "histogram", "tokens"]
     observed: bool = True
     squares: bool = False
     above: float | None = None
     nonnegative: bool = False
+    view: View | None = None
 
 
 class Estimate(Protocol):
@@ -38,12 +42,12 @@ class Estimate(Protocol):
 
     @property
     def reads(self) -> str:
-        """Whether the blocks it is given hold "numbers" or "codes"."""
+        """Whether the blocks it is given hold "numbers", "codes" or "texts"."""
 
-    def evidence(self, block: AnyArray) -> FloatArray:
+    def evidence(self, block: Any) -> FloatArray:
         """The log-likelihood of every cell, (rows, columns, classes); 0 where the cell is missing."""
 
-    def add_to(self, scores: FloatArray, block: AnyArray) -> None:
+    def add_to(self, scores: FloatArray, block: Any) -> None:
         """Add the evidence, summed over the columns, to the scores (rows, classes)."""
 
     def describe(self) -> dict[str, Any]:
@@ -68,7 +72,7 @@ class LeftOut:
     """
 
     reads: str
-    evidence: Callable[[AnyArray, IntArray, FloatArray], FloatArray]
+    evidence: Callable[[Any, IntArray, FloatArray], FloatArray]
     codebook: Any = None
     sparse: Callable[[Any, IntArray, FloatArray], FloatArray] | None = None
 
@@ -101,5 +105,5 @@ class Family:
     """The same arguments to the evidence of rows that the statistics hold, each without itself."""
 
 
-READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "mixed", "empty")
+READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "text", "mixed", "empty")
 """The kinds of columns that can be read as labels: all."""

@@ -1,0 +1,91 @@
+"""Token tables in the model file.
+
+Hashes are whole numbers below 2**64, tokens are text, cells are ``token * n_classes + class``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from naively.errors import ModelFileError
+from naively.families import Summary
+from naively.families.tokens import Tokens, TokenTable, Vocabulary
+from naively.sums import Sum
+from naively.tokenising import View, token_hash
+
+PARTS = ("mass", "documents", "observed", "dropped")
+
+
+def summary_to_dict(summary: Summary) -> dict[str, Any]:
+    """A summary as JSON; a tokenizer is a function, which a file cannot hold."""
+    if summary.view is not None and summary.view.tokenizer is not None:
+        raise ModelFileError(
+            "Text(tokenizer=...) is a function, which a model file cannot hold. Pickle the model, or tokenise before "
+            "fitting and join the words with spaces."
+        )
+    return asdict(summary)
+
+
+def view_from(entry: Mapping[str, Any] | None) -> View | None:
+    """The inverse, for the view of a summary."""
+    if entry is None:
+        return None
+    if entry["tokenizer"] is not None:
+        raise ModelFileError("a tokenizer cannot come from a file")
+    view = View(**{**entry, "stop_words": tuple(entry["stop_words"])})
+    lengths_fit = 1 <= view.shortest <= view.longest <= 8
+    if view.unit not in ("words", "characters") or view.tally not in ("count", "presence", "log") or not lengths_fit:
+        raise ModelFileError(f"unknown view of a text {entry!r:.200}")
+    return view
+
+
+def tokens_to_dict(tokens: Tokens, sum_to_dict: Callable[[Sum], dict[str, Any]]) -> dict[str, Any]:
+    """The tables of some text columns."""
+    return {"texts": [_table_to_dict(table, sum_to_dict) for table in tokens.tables]}
+
+
+def _table_to_dict(table: TokenTable, sum_to_dict: Callable[[Sum], dict[str, Any]]) -> dict[str, Any]:
+    parts = {name: sum_to_dict(getattr(table, name)) for name in PARTS}
+    vocabulary = table.vocabulary
+    return {"hashes": vocabulary.hashes.tolist(), "tokens": vocabulary.texts(), "cells": table.cells.tolist(), **parts}
+
+
+def tokens_from(
+    entry: Mapping[str, Any],
+    columns: tuple[str, ...],
+    n_classes: int,
+    view: View | None,
+    sum_from: Callable[..., Sum],
+) -> Tokens:
+    """The inverse of `tokens_to_dict`, with every check."""
+    _require(view is not None and len(entry["texts"]) == len(columns), "as many token tables as text columns")
+    assert view is not None
+    return Tokens(columns, n_classes, tuple(_table_from(one, n_classes, view, sum_from) for one in entry["texts"]))
+
+
+def _table_from(entry: Mapping[str, Any], n_classes: int, view: View, sum_from: Callable[..., Sum]) -> TokenTable:
+    hashes = np.array([int(value) for value in entry["hashes"]], dtype=np.uint64)
+    tokens, n_tokens = entry["tokens"], len(hashes)
+    _require(bool((hashes[1:] > hashes[:-1]).all()), "the hashes of tokens must ascend")
+    _require(len(tokens) == n_tokens and all(isinstance(token, str) for token in tokens), "a text per token")
+    _require(view.buckets is None or (n_tokens == 0 or int(hashes[-1]) < view.buckets), "a bucket is out of range")
+    plain = view.buckets is None and view.longest == 1
+    _require(
+        not plain or all(token_hash(token) == int(bits) for token, bits in zip(tokens, hashes, strict=True)),
+        "a token does not fit its hash",
+    )
+    cells = np.array([int(value) for value in entry["cells"]], dtype=np.int64)
+    _require(bool((np.diff(cells) > 0).all()), "the cells of tokens must ascend")
+    _require(len(cells) == 0 or (cells[0] >= 0 and cells[-1] < n_tokens * n_classes), "a cell is out of range")
+    shapes = {"mass": (len(cells),), "documents": (len(cells),), "observed": (n_classes,), "dropped": (n_classes,)}
+    mass, documents, observed, dropped = (sum_from(entry[name], shapes[name], nonnegative=True) for name in PARTS)
+    return TokenTable(Vocabulary.of(hashes, tokens), n_classes, cells, mass, documents, observed, dropped)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ModelFileError(message)

@@ -1,0 +1,423 @@
+"""Prose: the words of a text, drawn from a distribution per class, with an open vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from naively.errors import ParameterError
+from naively.families.base import Family, LeftOut, Summary
+from naively.families.linear import logs_and_zeros
+from naively.families.text_without import left_out_views
+from naively.families.tokens import Tokens, TokenTable, Vocabulary
+from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.table import Kind
+from naively.tallies import TokenRows, tally_texts
+from naively.tokenising import View
+from naively.typing import AnyArray, FloatArray, IntArray
+
+EVENTS = ("multinomial", "bernoulli", "complement")
+TALLIES = ("count", "presence", "log")
+Lengths = tuple[int, int]
+Texts = Sequence[Sequence[str | None]]
+"""A block of texts: for each column, those of its rows."""
+
+
+@dataclass(frozen=True)
+class Text(Family):
+    """A column of prose: messages, reviews, articles, titles.
+
+    A text is cut into tokens by the rule of `naively.tokenising`: words in any script, emoji and currency signs;
+    scripts without spaces give pairs of letters.
+
+    Parameters
+    ----------
+    words : int or pair of ints or None, default=(1, 2)
+        The lengths of the runs of words that are counted; each length has a distribution of its own. ``1`` for single
+        words, None for none.
+    characters : int or pair of ints or None, default=None
+        The lengths of the runs of characters that are counted, within words, a space at both ends of each.
+    lowercase : bool, default=True
+    stop_words : "english" or sequence of str, optional
+        Words that are left out before anything is counted.
+    min_count : float, default=1
+        Tokens that occur in fewer texts are left out of the estimates; the statistics keep them.
+    event : "multinomial", "bernoulli" or "complement", default="multinomial"
+        Every occurrence is a draw; every known token is there or not; or every occurrence is a draw that speaks against
+        the other classes (Rennie and others, 2003).
+    tally : "log", "count" or "presence", default="log"
+        What a token that occurs k times in a text adds: ``log(1 + k)``, k, or 1.
+    idf : bool, default=False
+        Whether tallies are multiplied by ``log(texts / texts that have the token)``. The statistics keep how many texts
+        have it, so that this follows every update.
+    unit_length : bool, default=False
+        Whether the tallies of each text are scaled to a Euclidean norm of 1 (before `idf`).
+    normalise : bool, default=False
+        With ``event="complement"``: whether each class's weights are divided by the sum of their sizes.
+    tokenizer : callable, optional
+        From a text to its words, in place of the rule. A model with one cannot be saved.
+    buckets : int, optional
+        Bounded memory: tokens are known by their hash modulo this number, for example ``2**20``, and have no names.
+    most_tokens : int, optional
+        Bounded memory: while learning, only so many tokens are kept, those with the largest mass; what was let go is
+        reported by ``model.parameters()[column]["dropped"]``. A model that has let tokens go depends on the order of
+        its rows.
+
+    Notes
+    -----
+    A token that was never learnt gives no evidence; nor does a missing text, whereas an empty one is a text without
+    tokens. Smoothing adds to every known token. Rennie's TWCNB is
+    ``Text(words=1, event="complement", tally="log", idf=True, unit_length=True, normalise=True)``.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> messages = ["win a free prize now", "free cash, call now", "are you home for lunch", "call me after lunch"]
+    >>> model = NaiveBayes("textbook", families={"message": Text(words=1, tally="count")})
+    >>> model = model.fit({"message": messages}, ["spam", "spam", "ham", "ham"])
+    >>> model.predict({"message": ["a free lunch", "free prize"]}).tolist()
+    ['ham', 'spam']
+    """
+
+    accepts: ClassVar[tuple[Kind, ...]] = ("label", "text", "empty")
+
+    words: Lengths | None = (1, 2)
+    characters: Lengths | None = None
+    lowercase: bool = True
+    stop_words: tuple[str, ...] = ()
+    min_count: float = 1
+    event: Literal["multinomial", "bernoulli", "complement"] = "multinomial"
+    tally: Literal["count", "presence", "log"] = "log"
+    idf: bool = False
+    unit_length: bool = False
+    normalise: bool = False
+    tokenizer: Callable[[str], Sequence[str]] | None = None
+    buckets: int | None = None
+    most_tokens: int | None = None
+
+    def __init__(
+        self,
+        words: Any = (1, 2),
+        *,
+        characters: Any = None,
+        lowercase: bool = True,
+        stop_words: Any = None,
+        min_count: float = 1,
+        event: str = "multinomial",
+        tally: str = "log",
+        idf: bool = False,
+        unit_length: bool = False,
+        normalise: bool = False,
+        tokenizer: Any = None,
+        buckets: int | None = None,
+        most_tokens: int | None = None,
+    ):
+        given = {
+            "words": _lengths("words", words),
+            "characters": _lengths("characters", characters),
+            "lowercase": _flag("lowercase", lowercase),
+            "stop_words": _stop_words(stop_words),
+            "min_count": _at_least("min_count", min_count, 0),
+            "event": _one_of("event", event, EVENTS),
+            "tally": _one_of("tally", tally, TALLIES),
+            "idf": _flag("idf", idf),
+            "unit_length": _flag("unit_length", unit_length),
+            "normalise": _flag("normalise", normalise),
+            "tokenizer": tokenizer,
+            "buckets": None if buckets is None else int(_at_least("buckets", buckets, 2)),
+            "most_tokens": None if most_tokens is None else int(_at_least("most_tokens", most_tokens, 1)),
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        if self.words is None and self.characters is None:
+            raise ParameterError("Text(words, characters) must not both be None: nothing would be counted.")
+        if tokenizer is not None and not callable(tokenizer):
+            raise ParameterError(f"Text(tokenizer) must be a function from a text to its words, got {tokenizer!r}.")
+        if self.normalise and self.event != "complement":
+            raise ParameterError("Text(normalise=True) belongs to event='complement'.")
+
+    # -- Statistics -----------------------------------------------------------------------------------------------
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """What is counted of a text: one view per length of runs of words, and one for characters."""
+        common: dict[str, Any] = {
+            "lowercase": self.lowercase,
+            "stop_words": self.stop_words,
+            "tally": self.tally,
+            "unit_length": self.unit_length,
+            "buckets": self.buckets,
+            "most_tokens": self.most_tokens,
+            "tokenizer": self.tokenizer,
+        }
+        low, high = self.words or (1, 0)
+        found = [View("words", length, length, **common) for length in range(low, high + 1)]
+        if self.characters is not None:
+            found.append(View("characters", *self.characters, **common))
+        return tuple(found)
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        return tuple(Summary("tokens", view=view) for view in self.views)
+
+    # -- Estimate -------------------------------------------------------------------------------------------------
+
+    def estimate(self, *statistics: Tokens, smoothing: Smoothing) -> TextEstimate:
+        """What each token says about each class; smoothing adds pseudo-counts to every known token."""
+        by_view = [
+            [self._weigh(table, view, smoothing) for table in tokens.tables]
+            for tokens, view in zip(statistics, self.views, strict=True)
+        ]
+        dropped = [tuple(tokens.tables[place].dropped.high for tokens in statistics) for place in _places(statistics)]
+        return TextEstimate(tuple(zip(*by_view, strict=True)), statistics[0].n_classes, tuple(dropped))
+
+    def _weigh(self, table: TokenTable, view: View, smoothing: Smoothing) -> WeighedView:
+        known = table.frequent(self.min_count)
+        if self.event == "bernoulli":
+            return _presence(known, view, smoothing)
+        mass = known.dense(known.mass.high)
+        importance = self._importance(known)
+        frequencies = _frequencies(mass * importance[:, None], smoothing, known.vocabulary, self.event == "complement")
+        logs, zeros = logs_and_zeros(frequencies)
+        weights = -logs if self.event == "complement" else logs
+        if self.normalise:
+            weights = weights / np.maximum(np.abs(weights).sum(axis=0), np.finfo(np.float64).tiny)
+        weights = weights * importance[:, None]
+        return WeighedView(view, known.vocabulary, weights, zeros, np.zeros(known.n_classes), frequencies)
+
+    def _importance(self, table: TokenTable) -> FloatArray:
+        """What a token's tallies are multiplied by."""
+        if not self.idf:
+            return np.ones(len(table.vocabulary))
+        return np.asarray(np.log(np.maximum(table.observed.high.sum() / table.document_frequency, 1.0)))
+
+    # -- Leave-one-out --------------------------------------------------------------------------------------------
+
+    def leave_one_out(self, *statistics: Tokens, smoothing: Smoothing) -> LeftOut:
+        """The same without the row's own text: exact for multinomial, Bernoulli and complement events."""
+        tau = getattr(smoothing, "tau", None)
+        if tau is None or self.idf or self.normalise or self.buckets is not None or self.most_tokens is not None:
+            raise ParameterError(
+                "Leave-one-out of Text has a closed form for smoothings with one pseudo-count (a number, Laplace, "
+                "Lidstone, Jeffreys) and without idf, normalise, buckets and most_tokens. Use cross-validation "
+                "(naively.tune) for the others."
+            )
+        evidence = left_out_views(statistics, self.views, self.event, float(tau), self.min_count)
+        return LeftOut("texts", evidence)
+
+
+def _frequencies(mass: FloatArray, smoothing: Smoothing, vocabulary: Vocabulary, complement: bool) -> FloatArray:
+    """The frequencies (tokens, classes) of the tokens of each class, or of all other classes."""
+    of_class = mass.T
+    if complement:
+        of_class = np.maximum(of_class.sum(axis=0) - of_class, 0.0)
+    return smoothed_frequencies(of_class, smoothing, LazyTexts(vocabulary)).T
+
+
+def _presence(table: TokenTable, view: View, smoothing: Smoothing) -> WeighedView:
+    """Every known token is there, or not: what its presence adds to what its absence would say."""
+    documents = table.dense(table.documents.high).T
+    two = np.stack([np.maximum(table.observed.high[:, None] - documents, 0.0), documents], axis=-1)
+    frequencies = smoothed_frequencies(two, smoothing, [0, 1])
+    logs, zeros = logs_and_zeros(frequencies)
+    if zeros is not None:
+        tiny = np.log(np.finfo(np.float64).tiny)
+        logs = np.where(zeros, tiny, logs)  # absent tokens are too many to forbid a class one by one
+    absent, present = logs[..., 0], logs[..., 1]
+    return WeighedView(
+        view, table.vocabulary, (present - absent).T, None, absent.sum(axis=1), frequencies[..., 1].T, presence=True
+    )
+
+
+class LazyTexts(Sequence[str]):
+    """The tokens as text, spelt only if a smoothing rule wants to know them."""
+
+    def __init__(self, vocabulary: Vocabulary):
+        self._vocabulary = vocabulary
+
+    def __len__(self) -> int:
+        return len(self._vocabulary)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._vocabulary.texts()[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._vocabulary.texts())
+
+
+# -- Evidence -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WeighedView:
+    """What the tokens of one view of one column say: linear in the tallies.
+
+    Parameters
+    ----------
+    view : View
+    vocabulary : Vocabulary
+    weights : ndarray of shape (tokens, classes)
+        What a tally of one says.
+    impossible : ndarray of bool or None
+        Where a token cannot occur in a class.
+    offset : ndarray of shape (classes,)
+        What every known text says.
+    frequencies : ndarray of shape (tokens, classes)
+    presence : bool
+        Whether a token counts once however often it occurs.
+    """
+
+    view: View
+    vocabulary: Vocabulary
+    weights: FloatArray
+    impossible: AnyArray | None
+    offset: FloatArray
+    frequencies: FloatArray
+    presence: bool = False
+
+    def read(self, texts: Sequence[str | None]) -> tuple[TokenRows, IntArray, FloatArray]:
+        """The tallies of texts, where their tokens stand in the vocabulary (-1: unknown), and the entries' tallies."""
+        rows = tally_texts(texts, self.view)
+        place = self.vocabulary.places(rows.hashes)[rows.tokens]
+        return rows, place, np.ones(len(place)) if self.presence else rows.tallies
+
+    def scores(self, texts: Sequence[str | None]) -> FloatArray:
+        """The log-likelihood of each text, (rows, classes); 0 where it is missing."""
+        from scipy import sparse
+
+        rows, place, tallies = self.read(texts)
+        known = place >= 0
+        bounds = np.concatenate([[0], np.cumsum(known)])[rows.bounds]
+        shape = (len(texts), len(self.vocabulary))
+        matrix = sparse.csr_array((tallies[known], place[known], bounds), shape=shape)
+        scores = np.asarray(matrix @ self.weights) + self.offset
+        if self.impossible is not None:
+            hits = matrix @ self.impossible.astype(np.float64)
+            scores[hits > 0] = -np.inf
+        scores[[text is None for text in texts]] = 0.0
+        return scores
+
+
+@dataclass(frozen=True)
+class TextEstimate:
+    """The views of a group of text columns.
+
+    Parameters
+    ----------
+    columns : tuple of tuples of WeighedView
+        The views of each column.
+    n_classes : int
+    dropped : tuple
+        For each column and view, the mass of each class that was let go.
+    """
+
+    reads: ClassVar[str] = "texts"
+    least_rows: ClassVar[int] = 1024
+    cells_per_row: ClassVar[int] = 512
+    """About how many cells reading a text is worth, for cutting the work."""
+
+    columns: tuple[tuple[WeighedView, ...], ...]
+    n_classes: int
+    dropped: tuple[tuple[FloatArray, ...], ...] = ()
+
+    def evidence(self, block: Texts) -> FloatArray:
+        """The log-likelihood of every text, (rows, columns, classes)."""
+        return np.stack(
+            [sum(view.scores(texts) for view in views) for texts, views in zip(block, self.columns, strict=True)],
+            axis=1,
+        )
+
+    def add_to(self, scores: FloatArray, block: Texts) -> None:
+        """Add the log-likelihood of every row."""
+        for texts, views in zip(block, self.columns, strict=True):
+            for view in views:
+                scores += view.scores(texts)
+
+    def token_evidence(self, place: int, text: str) -> tuple[list[str], FloatArray]:
+        """The tokens of one text of one column that speak, and what each says, (tokens, classes)."""
+        spoken: list[str] = []
+        evidence = []
+        for view in self.columns[place]:
+            _, places, tallies = view.read([text])
+            known = places >= 0
+            spoken.extend(view.vocabulary.texts(places[known]))
+            said = tallies[known, None] * view.weights[places[known]]
+            if view.impossible is not None:
+                said = np.where(view.impossible[places[known]], -np.inf, said)
+            evidence.append(said)
+        return spoken, np.concatenate(evidence)
+
+    # -- Description ----------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """The probability of each token, by view, and the mass that was let go."""
+        return {
+            "probability": [
+                {view.view.name: dict(zip(view.vocabulary.texts(), view.frequencies, strict=True)) for view in views}
+                for views in self.columns
+            ],
+            "dropped": [
+                {view.view.name: lost for view, lost in zip(views, dropped, strict=True)}
+                for views, dropped in zip(self.columns, self.dropped, strict=True)
+            ],
+        }
+
+
+def _places(statistics: Sequence[Tokens]) -> range:
+    return range(len(statistics[0].columns))
+
+
+# -- options ------------------------------------------------------------------------------------------------------
+
+
+def _lengths(name: str, given: Any) -> Lengths | None:
+    if given is None:
+        return None
+    pair = (given, given) if isinstance(given, (int, np.integer)) else tuple(given) if _is_pair(given) else ()
+    whole = len(pair) == 2 and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in pair)
+    if not whole or not 1 <= pair[0] <= pair[1] <= 8:
+        raise ParameterError(
+            f"Text({name}) must be a length or a pair of them, shortest and longest, between 1 and 8; got {given!r}."
+        )
+    return int(pair[0]), int(pair[1])
+
+
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, (list, tuple)) and len(given) == 2
+
+
+def _stop_words(given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        if given != "english":
+            raise ParameterError(f"Text(stop_words) must be 'english' or a list of words, got {given!r}.")
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        given = ENGLISH_STOP_WORDS
+    words = list(given)
+    if not all(isinstance(word, str) for word in words):
+        raise ParameterError(f"Text(stop_words) must hold words, got {words[:5]!r}.")
+    return tuple(sorted(set(words)))
+
+
+def _flag(name: str, given: Any) -> bool:
+    if not isinstance(given, (bool, np.bool_)):
+        raise ParameterError(f"Text({name}) must be True or False, got {given!r}.")
+    return bool(given)
+
+
+def _at_least(name: str, given: Any, least: float) -> float:
+    number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+    if not number or not least <= given < np.inf:
+        raise ParameterError(f"Text({name}) must be a number of at least {least:g}, got {given!r}.")
+    return float(given) if isinstance(given, (float, np.floating)) else int(given)
+
+
+def _one_of(name: str, given: Any, known: Sequence[str]) -> Any:
+    if given not in known:
+        raise ParameterError(f"Text({name}) must be one of {', '.join(map(repr, known))}; got {given!r}.")
+    return given

@@ -1,0 +1,66 @@
+"""What the tokens of texts say about the classes, from a sparse table of tokens by classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from naively.typing import FloatArray, IntArray
+
+
+@njit(nogil=True, cache=True)
+def add_token_scores(
+    bounds: IntArray,
+    tokens: IntArray,
+    tallies: FloatArray,
+    own: IntArray,
+    pointer: IntArray,
+    codes: IntArray,
+    mass: FloatArray,
+    marginal: FloatArray,
+    totals: FloatArray,
+    share: float,
+    pseudo: float,
+    ratio: FloatArray,
+    against: FloatArray,
+) -> None:
+    """Add to `ratio` and `against` (rows, classes) what the tokens say; see `naively.text_evidence.add_scores`."""
+    n_rows, n_classes, n_tokens = bounds.shape[0] - 1, totals.shape[0], marginal.shape[0]
+    everything = totals.sum()
+    odds = (1.0 - share) / share
+    left = totals.copy()
+    for row in range(n_rows):
+        whole = everything
+        if own[row] >= 0:
+            taken = 0.0
+            for entry in range(bounds[row], bounds[row + 1]):
+                if tokens[entry] >= 0:
+                    taken += tallies[entry]
+            left[own[row]] -= taken
+            whole -= taken
+        length = 0.0
+        for entry in range(bounds[row], bounds[row + 1]):
+            token, tally = tokens[entry], tallies[entry]
+            if token < 0:
+                continue
+            rest = marginal[token]
+            if own[row] >= 0:
+                rest -= tally
+                if rest <= 1e-9 * marginal[token]:  # no other text has it
+                    continue
+            length += tally
+            expected = (rest + 1.0) / (whole + n_tokens)
+            for cell in range(pointer[token], pointer[token + 1]):
+                code, count = codes[cell], mass[cell]
+                if code == own[row]:
+                    count -= tally
+                    if count <= 1e-9 * mass[cell]:
+                        continue
+                ratio[row, code] += tally * np.log1p(odds * count / (left[code] * expected))
+                if pseudo > 0.0:
+                    against[row, code] -= tally * np.log1p(-count / (rest + pseudo))
+        if pseudo > 0.0:
+            for code in range(n_classes):
+                against[row, code] += length * np.log(whole - left[code] + pseudo * n_tokens)
+        if own[row] >= 0:
+            left[own[row]] = totals[own[row]]

@@ -1,0 +1,323 @@
+"""Reading UTF-8 bytes as tokens, the compiled twin of `naively.tokenising`.
+
+`scan` turns the bytes of texts into a stream of words; `runs` and `character_grams` make other streams of it; `tally`
+counts a stream per text. A stream is hashes, and where each token starts and ends in the bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from naively.typing import AnyArray, IntArray
+
+FNV_START = np.uint64(14695981039346656037)
+FNV_PRIME = np.uint64(1099511628211)
+MIX = np.uint64(0xD6E8FEB86659FD93)
+NEXT = np.uint64(0x9E3779B97F4A7C15)
+HALF = np.uint64(32)
+SEPARATOR, WORD, JOINER, SYMBOL, WIDE = 0, 1, 2, 3, 4
+LAST_HAN = 0x40000
+SPACE = np.uint64(32)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def mixed(bits: np.uint64) -> np.uint64:
+    """Spread the bits; never 0."""
+    bits ^= bits >> HALF
+    bits *= MIX
+    bits ^= bits >> HALF
+    return bits if bits != 0 else np.uint64(1)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def code_point(text: AnyArray, at: int, stop: int) -> tuple[Any, int]:
+    """The code point that starts at a byte, and how many bytes it takes."""
+    byte = text[at]
+    if byte < 0x80:
+        return np.int64(byte), 1
+    if byte < 0xE0:
+        point, width = np.int64(byte & 0x1F), 2
+    elif byte < 0xF0:
+        point, width = np.int64(byte & 0x0F), 3
+    else:
+        point, width = np.int64(byte & 0x07), 4
+    width = min(width, stop - at)
+    for place in range(at + 1, at + width):
+        point = (point << 6) | np.int64(text[place] & 0x3F)
+    return point, width
+
+
+@njit(nogil=True, cache=True)
+def grown(array: AnyArray, capacity: int) -> AnyArray:
+    """The same array with more room."""
+    larger = np.empty(capacity, array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+@njit(nogil=True, cache=True)
+def scan(
+    text: AnyArray, bounds: IntArray, kinds: AnyArray, folds: AnyArray
+) -> tuple[AnyArray, IntArray, IntArray, IntArray]:
+    """The words of the texts ``text[bounds[i, 0]:bounds[i, 1]]``: hashes, first and last bytes, and texts' bounds.
+
+    `kinds` and `folds` cover the code points below their length; it is enough that they cover ASCII if the texts do.
+    """
+    n_texts, planes = bounds.shape[0], kinds.shape[0]
+    capacity = 1024
+    if n_texts:
+        capacity += (bounds[n_texts - 1, 1] - bounds[0, 0]) // 5
+    hashes = np.empty(capacity, np.uint64)
+    starts = np.empty(capacity, np.int64)
+    ends = np.empty(capacity, np.int64)
+    pointer = np.zeros(n_texts + 1, np.int64)
+    size = 0
+    for document in range(n_texts):
+        at, stop = bounds[document, 0], bounds[document, 1]
+        run = SEPARATOR  # the kind of the run that we are in
+        bits = FNV_START
+        start = end = at
+        joined = False  # the last code point was a joiner after a word's
+        before, before_at, length = np.uint64(0), at, 0  # the last wide code point, and how many there were
+        while at <= stop:
+            here_at = at
+            if at == stop:
+                folded, here = np.uint64(0), np.int64(SEPARATOR)
+                at += 1
+            else:
+                byte = text[at]
+                if byte < 0x80:
+                    folded, here = np.uint64(folds[byte]), np.int64(kinds[byte])
+                    at += 1
+                else:
+                    point, width = code_point(text, at, stop)
+                    at += width
+                    if point < planes:
+                        folded, here = np.uint64(folds[point]), np.int64(kinds[point])
+                    else:
+                        folded, here = np.uint64(point), np.int64(WIDE if point < LAST_HAN else SEPARATOR)
+            if here == WORD and run == WORD:
+                bits = (bits ^ folded) * FNV_PRIME
+                end = at
+                joined = False
+                continue
+            if here == JOINER and run == WORD and not joined:
+                joined = True
+                continue
+            if size >= capacity - 2:
+                capacity *= 2
+                hashes, starts, ends = grown(hashes, capacity), grown(starts, capacity), grown(ends, capacity)
+            if here == WIDE and run == WIDE:
+                hashes[size] = mixed((((FNV_START ^ before) * FNV_PRIME) ^ folded) * FNV_PRIME)
+                starts[size], ends[size] = before_at, at
+                size += 1
+                before, before_at = folded, here_at
+                length += 1
+                continue
+            if run == WORD:
+                hashes[size] = mixed(bits)
+                starts[size], ends[size] = start, end
+                size += 1
+            elif run == WIDE and length == 1:
+                hashes[size] = mixed((FNV_START ^ before) * FNV_PRIME)
+                starts[size], ends[size] = before_at, end
+                size += 1
+            run, joined = SEPARATOR, False
+            if here == WORD:
+                run, start, end = WORD, here_at, at
+                bits = (FNV_START ^ folded) * FNV_PRIME
+            elif here == WIDE:
+                run, before, before_at, end, length = WIDE, folded, here_at, at, 1
+            elif here == SYMBOL:
+                hashes[size] = mixed((FNV_START ^ folded) * FNV_PRIME)
+                starts[size], ends[size] = here_at, at
+                size += 1
+        pointer[document + 1] = size
+    return hashes[:size], starts[:size], ends[:size], pointer
+
+
+@njit(nogil=True, cache=True)
+def runs(
+    hashes: AnyArray, pointer: IntArray, shortest: int, longest: int
+) -> tuple[AnyArray, IntArray, AnyArray, IntArray]:
+    """The runs of `shortest` to `longest` tokens: hashes, position of the first token, length, and texts' bounds."""
+    n_texts = pointer.shape[0] - 1
+    capacity = hashes.shape[0] * (longest - shortest + 1)
+    out = np.empty(capacity, np.uint64)
+    firsts = np.empty(capacity, np.int64)
+    lengths = np.empty(capacity, np.int8)
+    bounds = np.zeros(n_texts + 1, np.int64)
+    size = 0
+    for document in range(n_texts):
+        stop = pointer[document + 1]
+        for n in range(shortest, longest + 1):
+            for first in range(pointer[document], stop - n + 1):
+                bits = hashes[first]
+                for place in range(first + 1, first + n):
+                    bits = mixed(bits * NEXT + hashes[place])
+                out[size] = bits
+                firsts[size] = first
+                lengths[size] = n
+                size += 1
+        bounds[document + 1] = size
+    return out[:size], firsts[:size], lengths[:size], bounds
+
+
+@njit(nogil=True, cache=True)
+def letters(text: AnyArray, start: int, end: int, kinds: AnyArray, folds: AnyArray, out: IntArray) -> int:
+    """The folded code points of a token, apostrophes left out; returns how many."""
+    planes, size, at = kinds.shape[0], 0, start
+    while at < end:
+        point, width = code_point(text, at, end)
+        at += width
+        if point < planes:
+            if kinds[point] == JOINER:
+                continue
+            point = np.int64(folds[point])
+        out[size] = point
+        size += 1
+    return size
+
+
+@njit(nogil=True, cache=True)
+def character_grams(
+    text: AnyArray,
+    starts: IntArray,
+    ends: IntArray,
+    pointer: IntArray,
+    kinds: AnyArray,
+    folds: AnyArray,
+    shortest: int,
+    longest: int,
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, IntArray]:
+    """The runs of characters of each token with a space at both ends.
+
+    Returns hashes, the token and the offset of each gram, its length, and texts' bounds.
+    """
+    n_texts = pointer.shape[0] - 1
+    capacity, widest = 16, 0
+    for token in range(starts.shape[0]):
+        width = ends[token] - starts[token] + 2
+        widest = max(widest, width)
+        capacity += width * (longest - shortest + 1)
+    out = np.empty(capacity, np.uint64)
+    tokens = np.empty(capacity, np.int32)
+    offsets = np.empty(capacity, np.int32)
+    lengths = np.empty(capacity, np.int8)
+    bounds = np.zeros(n_texts + 1, np.int64)
+    padded = np.empty(widest + 2, np.int64)
+    padded[0] = 32
+    size = 0
+    for document in range(n_texts):
+        for token in range(pointer[document], pointer[document + 1]):
+            length = letters(text, starts[token], ends[token], kinds, folds, padded[1:]) + 2
+            padded[length - 1] = 32
+            for n in range(shortest, longest + 1):
+                for offset in range(length - n + 1):
+                    bits = FNV_START
+                    for place in range(offset, offset + n):
+                        bits = (bits ^ np.uint64(padded[place])) * FNV_PRIME
+                    out[size] = mixed(bits)
+                    tokens[size], offsets[size], lengths[size] = token, offset, n
+                    size += 1
+        bounds[document + 1] = size
+    return out[:size], tokens[:size], offsets[:size], lengths[:size], bounds
+
+
+@njit(nogil=True, cache=True)
+def tally(hashes: AnyArray, bounds: IntArray) -> tuple[AnyArray, IntArray, IntArray, AnyArray, AnyArray]:
+    """The distinct tokens of a stream (hash, first position), and each text's as rows (bounds, tokens, counts)."""
+    n_texts = bounds.shape[0] - 1
+    mask = (1 << 14) - 1
+    keys, ids = np.zeros(mask + 1, np.uint64), np.zeros(mask + 1, np.int32)
+    room = (mask + 1) // 2
+    vocabulary, first = np.empty(room, np.uint64), np.empty(room, np.int64)
+    last, place = np.empty(room, np.int32), np.empty(room, np.int64)  # the last text that had it, and where
+    n_tokens, size = 0, 0
+    pointer = np.zeros(n_texts + 1, np.int64)
+    tokens, counts = np.empty(hashes.shape[0], np.int32), np.empty(hashes.shape[0], np.int32)
+    for document in range(n_texts):
+        for position in range(bounds[document], bounds[document + 1]):
+            bits = hashes[position]
+            slot = np.int64(bits & np.uint64(mask))
+            while keys[slot] != bits and keys[slot] != 0:
+                slot = (slot + 1) & mask
+            if keys[slot] == bits:
+                token = ids[slot]
+            else:
+                if n_tokens >= room:
+                    mask = 2 * mask + 1
+                    keys, ids = np.zeros(mask + 1, np.uint64), np.zeros(mask + 1, np.int32)
+                    for known in range(n_tokens):
+                        slot = np.int64(vocabulary[known] & np.uint64(mask))
+                        while keys[slot] != 0:
+                            slot = (slot + 1) & mask
+                        keys[slot], ids[slot] = vocabulary[known], known
+                    room = (mask + 1) // 2
+                    vocabulary, first = grown(vocabulary, room), grown(first, room)
+                    last, place = grown(last, room), grown(place, room)
+                    slot = np.int64(bits & np.uint64(mask))
+                    while keys[slot] != 0:
+                        slot = (slot + 1) & mask
+                token = n_tokens
+                keys[slot], ids[slot] = bits, token
+                vocabulary[token], first[token], last[token] = bits, position, -1
+                n_tokens += 1
+            if last[token] != document:
+                last[token], place[token] = document, size
+                tokens[size], counts[size] = token, 1
+                size += 1
+            else:
+                counts[place[token]] += 1
+        pointer[document + 1] = size
+    return vocabulary[:n_tokens].copy(), first[:n_tokens].copy(), pointer, tokens[:size].copy(), counts[:size].copy()
+
+
+@njit(nogil=True, cache=True)
+def spell(
+    text: AnyArray,
+    starts: IntArray,
+    ends: IntArray,
+    firsts: AnyArray,
+    lengths: AnyArray,
+    kinds: AnyArray,
+    folds: AnyArray,
+) -> tuple[AnyArray, IntArray]:
+    """The folded UTF-8 bytes of runs of tokens, a space between the tokens of a run, and the bounds of the runs."""
+    n_runs = firsts.shape[0]
+    capacity, widest = 16, 0
+    for run in range(n_runs):
+        for token in range(firsts[run], firsts[run] + lengths[run]):
+            width = ends[token] - starts[token]
+            widest = max(widest, width)
+            capacity += 2 * width + 1
+    out = np.empty(capacity, np.uint8)
+    points = np.empty(widest + 1, np.int64)
+    bounds = np.zeros(n_runs + 1, np.int64)
+    size = 0
+    for run in range(n_runs):
+        for token in range(firsts[run], firsts[run] + lengths[run]):
+            if token > firsts[run]:
+                out[size] = 32
+                size += 1
+            for place in range(letters(text, starts[token], ends[token], kinds, folds, points)):
+                point = points[place]
+                if point < 0x80:
+                    out[size] = point
+                    size += 1
+                elif point < 0x800:
+                    out[size], out[size + 1] = 0xC0 | (point >> 6), 0x80 | (point & 0x3F)
+                    size += 2
+                elif point < 0x10000:
+                    out[size] = 0xE0 | (point >> 12)
+                    out[size + 1], out[size + 2] = 0x80 | ((point >> 6) & 0x3F), 0x80 | (point & 0x3F)
+                    size += 3
+                else:
+                    out[size], out[size + 1] = 0xF0 | (point >> 18), 0x80 | ((point >> 12) & 0x3F)
+                    out[size + 2], out[size + 3] = 0x80 | ((point >> 6) & 0x3F), 0x80 | (point & 0x3F)
+                    size += 4
+        bounds[run + 1] = size
+    return out[:size], bounds

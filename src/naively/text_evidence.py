@@ -1,0 +1,402 @@
+"""The evidence of a text column in the recipes that weigh evidence: expert scores, pooled on kept rows.
+
+Each view of the column gives a *ratio* score, the log-likelihood ratio of its tokens against all classes together,
+``log((1 - share) P(token | class) / P(token) + share)``: a token that a class never had counts as `share` of what is
+expected. The first view also gives a *complement* score, how little its tokens belong to the other classes. Tokens of
+one text depend on each other, the more the longer it is, so that all of it is multiplied by
+``(length / typical length) ** -power``. The weights of the scores and the power make the kept rows most probable, each
+scored without itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import minimize
+
+from naively.families.tokens import TokenTable, masses
+from naively.kernels import repays_compiler
+from naively.tallies import TokenRows, tally_texts
+from naively.tokenising import View
+from naively.typing import AnyArray, FloatArray, IntArray
+
+SHARE = 0.8
+"""The share of the marginal in a class's token probabilities."""
+
+COMPLEMENT_PSEUDO_COUNT = 1.0
+STIFFNESS = 2.0
+"""How strongly the logarithms of the scores' weights are held to their start: it matters below some 100 rows."""
+
+FEW_TEXTS = 20
+"""Below so many kept rows the weights stay at their start."""
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class TokenScores:
+    """One view of a text column, ready to score.
+
+    Parameters
+    ----------
+    view : View
+    table : TokenTable
+    with_complement : bool
+    """
+
+    view: View
+    table: TokenTable
+    with_complement: bool
+
+    @cached_property
+    def pointer(self) -> IntArray:
+        """Where each token's cells start."""
+        return np.searchsorted(self.table.tokens, np.arange(len(self.table.vocabulary) + 1))
+
+    @cached_property
+    def marginal(self) -> FloatArray:
+        """The mass of each token over all classes."""
+        return masses(self.table.tokens, self.table.mass.high, len(self.table.vocabulary))
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """The mass of each class."""
+        return masses(self.table.codes, self.table.mass.high, self.table.n_classes)
+
+    def read(self, texts: Sequence[str | None]) -> tuple[TokenRows, IntArray]:
+        """The tallies of texts, and where the token of each entry stands (-1: unknown)."""
+        rows = tally_texts(texts, self.view)
+        return rows, self.table.vocabulary.places(rows.hashes)[rows.tokens]
+
+    def scores(self, rows: TokenRows, places: IntArray, own: IntArray) -> list[FloatArray]:
+        """The scores (rows, classes) of texts, each without itself where its class is given (else -1)."""
+        shape = (len(rows.bounds) - 1, self.table.n_classes)
+        ratio, against = np.zeros(shape), np.zeros(shape)
+        pseudo = COMPLEMENT_PSEUDO_COUNT if self.with_complement else 0.0
+        if repays_compiler(4 * len(places)):
+            from naively.kernels.text_scores import add_token_scores as add
+        else:
+            add = add_scores
+        add(
+            rows.bounds.astype(np.int64),
+            places,
+            rows.tallies,
+            own,
+            self.pointer,
+            self.table.codes,
+            self.table.mass.high,
+            self.marginal,
+            self.totals,
+            SHARE,
+            pseudo,
+            ratio,
+            against,
+        )
+        return [ratio, against] if self.with_complement else [ratio]
+
+    def of_entries(self, rows: TokenRows, places: IntArray) -> list[FloatArray]:
+        """What each entry adds to the scores, (entries, classes) each; the scores are their sums."""
+        alone = replace(rows, bounds=np.arange(len(places) + 1))
+        return self.scores(alone, places, np.full(len(places), UNKNOWN))
+
+
+def add_scores(
+    bounds: IntArray,
+    tokens: IntArray,
+    tallies: FloatArray,
+    own: IntArray,
+    pointer: IntArray,
+    codes: IntArray,
+    mass: FloatArray,
+    marginal: FloatArray,
+    totals: FloatArray,
+    share: float,
+    pseudo: float,
+    ratio: FloatArray,
+    against: FloatArray,
+) -> None:
+    """Add what the tokens of texts say: the NumPy reference of the kernel.
+
+    Parameters
+    ----------
+    bounds, tokens, tallies : ndarray
+        The texts' entries: where each text's start, their tokens (-1: unknown) and tallies.
+    own : ndarray (rows,)
+        The class that a text was learnt with, to be scored without itself; -1 for one that was not learnt.
+    pointer, codes, mass : ndarray
+        The table: where each token's cells start, their classes and mass.
+    marginal, totals : ndarray
+        The mass of each token, and of each class.
+    share, pseudo : float
+        The share of the marginal; the pseudo-count of the complement score, 0 to leave it out.
+    ratio, against : ndarray (rows, classes)
+        Where the two scores are added.
+    """
+    n_rows, n_classes = ratio.shape
+    row = np.repeat(np.arange(n_rows), np.diff(bounds))
+    known = tokens >= 0
+    row, token, tally = row[known], tokens[known], tallies[known]
+    learnt = own[row] >= 0
+    taken = np.bincount(row, weights=np.where(learnt, tally, 0.0), minlength=n_rows)
+    whole = totals.sum() - taken
+    left = np.repeat(totals[None, :], n_rows, axis=0)
+    left[np.arange(n_rows), own] -= taken
+    rest = marginal[token] - np.where(learnt, tally, 0.0)
+    speaks = rest > 1e-9 * marginal[token]
+    row, token, tally, rest, learnt = row[speaks], token[speaks], tally[speaks], rest[speaks], learnt[speaks]
+    expected = (rest + 1.0) / (whole[row] + len(marginal))
+    n_cells = pointer[token + 1] - pointer[token]
+    entry = np.repeat(np.arange(len(token)), n_cells)
+    cell = np.arange(len(entry)) - np.repeat(np.cumsum(n_cells) - n_cells, n_cells) + pointer[token][entry]
+    code = codes[cell]
+    count = mass[cell] - np.where(code == own[row[entry]], tally[entry], 0.0)
+    stays = count > 1e-9 * mass[cell]
+    entry, code, count = entry[stays], code[stays], count[stays]
+    place = row[entry] * n_classes + code
+    said = tally[entry] * np.log1p((1 - share) / share * count / (left[row[entry], code] * expected[entry]))
+    ratio += np.bincount(place, weights=said, minlength=ratio.size).reshape(ratio.shape)
+    if pseudo > 0.0:
+        said = tally[entry] * np.log1p(-count / (rest[entry] + pseudo))
+        against -= np.bincount(place, weights=said, minlength=ratio.size).reshape(ratio.shape)
+        length = np.bincount(row, weights=tally, minlength=n_rows)
+        against += length[:, None] * np.log(whole[:, None] - left + pseudo * len(marginal))
+
+
+# -- pooling --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextPool:
+    """How the scores of a text are joined.
+
+    Parameters
+    ----------
+    weights : ndarray (scores,)
+    power : float
+        Of the length.
+    typical : float
+        The typical length.
+    """
+
+    weights: FloatArray
+    power: float
+    typical: float
+
+    def stretch(self, lengths: FloatArray) -> FloatArray:
+        """What the evidence of texts of such lengths is multiplied by."""
+        return np.asarray(((lengths + 1) / self.typical) ** -self.power)
+
+    def joined(self, scores: Sequence[FloatArray], lengths: FloatArray) -> FloatArray:
+        """The evidence (rows, classes), centred over the classes."""
+        mixed = np.tensordot(self.weights, np.stack(scores), 1)
+        return np.asarray((mixed - mixed.mean(axis=1, keepdims=True)) * self.stretch(lengths)[:, None])
+
+
+def fit_pool(
+    scores: Sequence[FloatArray], lengths: FloatArray, codes: IntArray, weights: FloatArray, log_prior: FloatArray
+) -> TextPool:
+    """The pool that makes the classes of left-out texts most probable.
+
+    Parameters
+    ----------
+    scores : sequence of ndarray (rows, classes)
+        Of texts that were left out, one by one.
+    lengths, codes, weights : ndarray (rows,)
+    log_prior : ndarray (classes,)
+    """
+    centred = np.stack([one - one.mean(axis=1, keepdims=True) for one in scores])
+    spread = np.sqrt((centred**2).mean(axis=(1, 2))) + 1e-12
+    typical = float(np.exp(np.log(lengths + 1).mean())) if len(lengths) else 1.0
+    n_scores, start = len(scores), np.log(2 / len(scores))
+    if weights.sum() < FEW_TEXTS:
+        return TextPool(np.exp(start) / spread, 0.5, typical)
+    problem = _PoolProblem(centred / spread[:, None, None], np.log((lengths + 1) / typical), codes, weights, log_prior)
+    first = np.concatenate([np.full(n_scores, start), [0.5], np.zeros(len(log_prior))])
+    found = minimize(
+        problem.loss_and_gradient, first, jac=True, method="L-BFGS-B", options={"maxiter": 100, "ftol": 1e-7}
+    ).x
+    return TextPool(np.exp(found[:n_scores]) / spread, float(found[n_scores]), typical)
+
+
+class _PoolProblem:
+    """The penalised log-loss as a function of log-weights, power and class biases."""
+
+    def __init__(
+        self, centred: FloatArray, stretch: FloatArray, codes: IntArray, weights: FloatArray, log_prior: FloatArray
+    ):
+        self.centred, self.stretch, self.codes, self.weights = centred, stretch, codes, weights
+        self.log_prior, self.rows, self.start = log_prior, np.arange(len(codes)), np.log(2 / len(centred))
+
+    def loss_and_gradient(self, parameters: FloatArray) -> tuple[float, FloatArray]:
+        """The loss and its gradient."""
+        n_scores = len(self.centred)
+        log_weights, power, bias = parameters[:n_scores], parameters[n_scores], parameters[n_scores + 1 :]
+        weights, scale = np.exp(np.clip(log_weights, -12, 8)), np.exp(-power * self.stretch)[:, None]
+        evidence = np.tensordot(weights, self.centred, 1) * scale
+        logits = evidence + (self.log_prior + bias)
+        top = logits.max(axis=1, keepdims=True)
+        residual = np.exp(logits - top)
+        total = residual.sum(axis=1, keepdims=True)
+        loss = float(self.weights @ (np.log(total[:, 0]) + top[:, 0] - logits[self.rows, self.codes]))
+        residual /= total
+        residual[self.rows, self.codes] -= 1
+        residual *= self.weights[:, None]
+        slopes = np.tensordot(self.centred, residual * scale, axes=([1, 2], [0, 1]))
+        away = log_weights - self.start
+        loss += 0.5 * STIFFNESS * float(away @ away) + power**2 + 0.5 * float(bias @ bias)
+        gradient = np.concatenate(
+            [
+                weights * slopes + STIFFNESS * away,
+                [2 * power - float((residual * evidence).sum(axis=1) @ self.stretch)],
+                residual.sum(axis=0) + bias,
+            ]
+        )
+        return loss, gradient
+
+
+# -- a column -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """What is known of a text column: a table for each view.
+
+    Parameters
+    ----------
+    views : tuple of View
+    tables : tuple of TokenTable
+    """
+
+    views: tuple[View, ...]
+    tables: tuple[TokenTable, ...]
+
+    @property
+    def observed(self) -> FloatArray:
+        """The weight of the known texts of each class."""
+        return self.tables[0].observed.high
+
+    def fitted(
+        self, texts: Sequence[str | None], codes: IntArray, weights: FloatArray, log_prior: FloatArray
+    ) -> TextEvidence:
+        """The column's evidence, pooled on kept rows."""
+        scorers = tuple(
+            TokenScores(view, table, with_complement=place == 0)
+            for place, (view, table) in enumerate(zip(self.views, self.tables, strict=True))
+        )
+        unfitted = TextEvidence(scorers, TextPool(np.ones(len(scorers) + 1), 0.0, 1.0))
+        scores, lengths, known = unfitted.scores(texts, codes)
+        pool = fit_pool([one[known] for one in scores], lengths[known], codes[known], weights[known], log_prior)
+        return TextEvidence(scorers, pool)
+
+
+@dataclass(frozen=True)
+class TextEvidence:
+    """The evidence of a text column.
+
+    Parameters
+    ----------
+    scorers : tuple of TokenScores
+    pool : TextPool
+    """
+
+    scorers: tuple[TokenScores, ...]
+    pool: TextPool
+
+    @property
+    def score_names(self) -> list[str]:
+        """What the scores are called."""
+        names = []
+        for scorer in self.scorers:
+            names += [scorer.view.name, f"{scorer.view.name}, complement"][: 1 + scorer.with_complement]
+        return names
+
+    def scores(self, texts: Sequence[str | None], own: IntArray) -> tuple[list[FloatArray], FloatArray, AnyArray]:
+        """All scores of texts (rows, classes), their lengths, and which are known."""
+        found: list[FloatArray] = []
+        lengths = np.zeros(len(texts))
+        for place, scorer in enumerate(self.scorers):
+            rows, places = scorer.read(texts)
+            found.extend(scorer.scores(rows, places, own))
+            if place == 0:
+                lengths = rows.lengths
+        return found, lengths, np.array([text is not None for text in texts], dtype=bool)
+
+    def evidence(self, texts: Sequence[str | None]) -> FloatArray:
+        """The evidence (classes, rows), centred; 0 where a text is missing."""
+        return self.leave_one_out(texts, np.full(len(texts), UNKNOWN))
+
+    def leave_one_out(self, texts: Sequence[str | None], codes: IntArray) -> FloatArray:
+        """The same without the text itself, where its class is given."""
+        scores, lengths, known = self.scores(texts, codes)
+        return np.where(known, self.pool.joined(scores, lengths).T, 0.0)
+
+    def of_tokens(self, text: str) -> tuple[list[str], FloatArray]:
+        """The tokens of a text that are known, and what each adds to its evidence, (tokens, classes)."""
+        names: list[str] = []
+        parts: list[FloatArray] = []
+        stretch, first = 1.0, 0
+        for place, scorer in enumerate(self.scorers):
+            rows, places = scorer.read([text])
+            if place == 0:
+                stretch = float(self.pool.stretch(rows.lengths)[0])
+            scores = scorer.of_entries(rows, places)
+            mixed = np.tensordot(self.pool.weights[first : first + len(scores)], np.stack(scores), 1)
+            first += len(scores)
+            known = places >= 0
+            names.extend(scorer.table.vocabulary.texts(places[known]))
+            parts.append((mixed - mixed.mean(axis=1, keepdims=True))[known])
+        return names, np.concatenate(parts) * stretch
+
+
+@dataclass(frozen=True)
+class WeighedText:
+    """A text column of a model that weighs evidence, ready for the scorer.
+
+    Parameters
+    ----------
+    estimate : TextEvidence
+    weights : ndarray (classes,)
+        Of the column's evidence.
+    offset, missing : ndarray (classes,)
+        What every known text says, and what a missing one does.
+    """
+
+    reads: ClassVar[str] = "texts"
+    least_rows: ClassVar[int] = 1024
+    cells_per_row: ClassVar[int] = 512
+
+    estimate: TextEvidence
+    weights: FloatArray
+    offset: FloatArray
+    missing: FloatArray
+
+    def evidence(self, block: Sequence[Sequence[str | None]]) -> FloatArray:
+        """The evidence of every text, (rows, 1, classes)."""
+        texts = block[0]
+        known = np.array([text is not None for text in texts], dtype=bool)[:, None]
+        said = self.weights * self.estimate.evidence(texts).T
+        return np.where(known, said + self.offset, self.missing)[:, None, :]
+
+    def add_to(self, scores: FloatArray, block: Sequence[Sequence[str | None]]) -> None:
+        """Add the evidence of every row."""
+        scores += self.evidence(block)[:, 0]
+
+    def token_evidence(self, place: int, text: str) -> tuple[list[str], FloatArray]:
+        """The tokens of one text that are known, and what each says, (tokens, classes); there is one column."""
+        assert place == 0
+        names, said = self.estimate.of_tokens(text)
+        return names, said * self.weights
+
+    def describe(self) -> dict[str, Any]:
+        """How the column's scores are joined and weighed."""
+        pool = self.estimate.pool
+        return {
+            "score_weight": [dict(zip(self.estimate.score_names, pool.weights.tolist(), strict=True))],
+            "length_power": [pool.power],
+            "typical_length": [pool.typical],
+            "weight": [self.weights],
+        }
