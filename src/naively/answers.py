@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from naively.additive.calibration import Calibration, calibration
-from naively.decision import Decider, log_prior
+from naively.decision import Decider, check_reject, labelled, log_prior, loss_matrix
 from naively.door import read_table
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, listed
@@ -25,20 +25,46 @@ from naively.typing import AnyArray, FloatArray, IntArray
 class Answers(Estimation):
     """The part of `NaiveBayes` that answers; nothing here changes the model."""
 
-    def predict(self, X: Any, prior: Any = None) -> AnyArray:
-        """The most probable class of each row.
+    def predict(
+        self, X: Any, prior: Any = None, loss: Any = None, reject: float | None = None, reject_label: Any = None
+    ) -> AnyArray:
+        """The class of least expected loss of each row; without `loss`, the most probable one.
 
         Parameters
         ----------
         X : as in `fit`
         prior : as the parameter `prior`, or an array of shape (n_rows, n_classes), optional
             Another class prior, for this call only.
+        loss : array of shape (n_classes, n_classes) or dict, optional
+            What answers cost: ``loss[true, predicted]`` in the order of `classes_`; or by label, as
+            ``{true: {predicted: cost}}`` or ``{(true, predicted): cost}``, where a right answer costs 0 unless given.
+        reject : float, optional
+            What it costs to leave a row undecided. A row whose every answer is expected to cost more is rejected;
+            without `loss`, that is one whose highest probability is below ``1 - reject`` (Chow's rule).
+        reject_label : optional
+            What rejected rows get, instead of None; no class.
 
         Returns
         -------
         ndarray of shape (n_rows,)
+            With `reject`, an array of objects in which None stands for "undecided", whether or not any row is; or an
+            array of the classes' type if `reject_label` is of that type.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = [[0], [0], [1], [1], [1], [2], [2]], ["ham"] * 4 + ["spam"] * 3
+        >>> model = NaiveBayes("textbook", families="categorical").fit(X, y)
+        >>> model.predict_proba([[0], [1], [2]])[:, 1].round(2)
+        array([0.23, 0.37, 0.72])
+        >>> model.predict([[0], [1], [2]], loss={("ham", "spam"): 10, ("spam", "ham"): 1}).tolist()
+        ['ham', 'ham', 'ham']
+        >>> model.predict([[0], [1], [2]], reject=0.3, reject_label="unsure").tolist()
+        ['ham', 'unsure', 'spam']
         """
         table, positions, scorer, decider = self._ready(X, prior)
+        cost = check_reject(reject, reject_label, self.classes_)
+        decider = Decider(decider.log_prior, loss_matrix(loss, self.classes_), cost)
         best = np.empty(table.n_rows, dtype=np.int64)
 
         def finish(scores: FloatArray, rows: slice) -> None:
@@ -46,7 +72,7 @@ class Answers(Estimation):
 
         scorer.run(table, positions, finish, thread_count(self.n_threads))
         decider.warn()
-        return np.asarray(self.classes_[best])
+        return labelled(best, self.classes_, cost is not None, reject_label)
 
     def predict_proba(self, X: Any, prior: Any = None) -> FloatArray:
         """The probability of each class.
