@@ -166,6 +166,11 @@ THREE = textbook().fit(X, ["a", "a", "b", "c"])
 
 BAD = {
     "no rows": (lambda: trade_off(MODEL), InputError, "X and y"),
+    "left-out rows of a recipe that keeps its own": (
+        lambda: trade_off(NaiveBayes("fast").fit(X, Y), X, Y, left_out=True),
+        ParameterError,
+        "without arguments gives their",
+    ),
     "another class": (lambda: trade_off(MODEL, X, Y, positive="c"), ParameterError, "one of the classes 'a', 'b'.*'c'"),
     "three classes": (lambda: trade_off(THREE, X, Y), ParameterError, "positive must be one of the classes.*None"),
     "one class": (lambda: trade_off(textbook().fit(X, ["a"] * 4), X, Y), ParameterError, "two classes"),
