@@ -35,25 +35,26 @@ SHOWN_TERMS = 20
 
 @dataclass(frozen=True)
 class Lines:
-    """Log-odds that are linear in a number: ``slope * (x - middle)``, each (classes, columns).
+    """Log-odds that are linear in a number: ``slope * (x - anchor - middle)``.
 
-    `middle` is where the class and the base are level. In this form the numbers of a column that lies far from zero do
-    not cancel.
+    `slope` and `middle` are (classes, columns). `anchor` (columns,) is the mean of the base class, and `middle` how far
+    from it a class and the base are level: in this form the numbers of a column far from zero do not cancel.
     """
 
     reads: ClassVar[str] = "numbers"
 
     slope: FloatArray
     middle: FloatArray
+    anchor: FloatArray
 
     @property
     def offset(self) -> FloatArray:
         """What is added at zero."""
-        return -self.slope * self.middle
+        return -self.slope * (self.anchor + self.middle)
 
     def evidence(self, block: FloatArray) -> FloatArray:
         """The log-odds of every cell."""
-        values = (block[:, :, None] - classes_last(self.middle)) * classes_last(self.slope)
+        values = ((block - self.anchor)[:, :, None] - classes_last(self.middle)) * classes_last(self.slope)
         return np.where(np.isnan(block)[:, :, None], 0.0, values)
 
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
@@ -62,7 +63,7 @@ class Lines:
 
     def describe(self) -> dict[str, Any]:
         """Slopes, and where they cross zero."""
-        return {"slope": self.slope, "middle": self.middle}
+        return {"slope": self.slope, "middle": self.anchor + self.middle}
 
 
 Linear = Lines | LinearEstimate | LabelTables
@@ -275,8 +276,8 @@ def _line_of_normals(factor: Factor, estimate: GaussianEstimate, columns: Sequen
             "needs no new fit. log_odds() gives the additive form as it is."
         )
     silent = variance == 0
-    slope = np.where(silent, 0.0, (mean - mean[base]) / np.where(silent, 1.0, variance))
-    return Lines(slope, mean / 2 + mean[base] / 2)
+    gap = mean - mean[base]
+    return Lines(np.where(silent, 0.0, gap / np.where(silent, 1.0, variance)), gap / 2, mean[base])
 
 
 def _refuse_zeros(factor: Factor, columns: Sequence[str], zeros: Any) -> None:

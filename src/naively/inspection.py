@@ -12,10 +12,11 @@ from naively.contrast import Contrast
 from naively.decision import log_prior
 from naively.discriminant import Discriminant, linear_factors
 from naively.engines.threads import thread_count
-from naively.errors import ParameterError, RecipeError
+from naively.errors import ParameterError, RecipeError, listed
 from naively.evidence import Scorer
 from naively.pooled import PooledScorer
-from naively.ranking import ranked
+from naively.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
+from naively.recipes import as_recipe
 
 
 class Inspection(Answers):
@@ -130,8 +131,15 @@ class Inspection(Answers):
         ['x0', 'x1']
         """
         self._require_classes()
-        scorer = self._estimated()[0]
-        return ranked(by, self.schema_, scorer.factors, self.statistics_, like)
+        if not isinstance(by, str) or by not in (*SCORES, "weight"):
+            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight'))}, got {by!r}.")
+        names = self.schema_.names
+        if by == "weight":
+            factors = self._contrast(None, None, "rank_features(by='weight')").scorer.factors
+            return ranked(names, scores_by_weight(factors, names), like)
+        recipe = as_recipe(self.recipe)
+        families, smoothings = self._checked_families(recipe), self._smoothings(names, recipe)
+        return ranked(names, scores_of_columns(by, self.schema_, families, smoothings, self.statistics_), like)
 
     def _contrast(self, base: Any, prior: Any, asked: str) -> Contrast:
         """The scores of the model, to be read against a class."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from naively.additive.bins import equal_frequency, first_cells
 from naively.discriminant import largest_weights, linear_factors
-from naively.errors import ParameterError
-from naively.evidence import Factor, statistics_of
-from naively.families import Binned, Gaussian, StudentT
+from naively.evidence import Factor, grouped, statistics_of
+from naively.families import Binned, Family, Gaussian, StudentT
 from naively.families.counts import Counts
 from naively.families.gaussian import centred
 from naively.families.histograms import Histograms
@@ -21,8 +20,9 @@ from naively.frames import tidy_frame
 from naively.histogram import Histogram
 from naively.information import density_information, mutual_information, standardised_gap, table_freedom
 from naively.schema import Schema
+from naively.smoothing import NoSmoothing, Smoothing
 from naively.statistics import ColumnStatistics, Statistics
-from naively.typing import FloatArray
+from naively.typing import AnyArray, FloatArray
 
 BINS = 10
 """Numbers with a histogram are cut into at most so many bins of equal weight."""
@@ -34,44 +34,65 @@ LEAST_VARIANCE = 1e-9
 """Of a class, as a share of the column's: a class of equal values is no proof of anything."""
 
 
-def ranked(by: str, schema: Schema, factors: Sequence[Factor], statistics: Statistics, like: Any = None) -> Any:
-    """The columns with their scores, as a tidy frame, the largest first."""
-    score = _SCORES.get(by) if isinstance(by, str) else None
-    if score is None:
-        raise ParameterError(f"by must be one of {', '.join(map(repr, _SCORES))}, got {by!r}.")
-    fields = score(schema, factors, statistics)
+class Group(NamedTuple):
+    """Columns of one family, and what is known of them."""
+
+    family: Family
+    members: list[int]
+    tables: list[ColumnStatistics]
+
+
+def scores_of_columns(
+    by: str,
+    schema: Schema,
+    families: Sequence[Family | None],
+    smoothings: Sequence[Smoothing],
+    statistics: Statistics,
+) -> dict[str, AnyArray]:
+    """The score of every column, and what comes with it, in the order of the schema; 0 where nothing is known."""
+    result: dict[str, AnyArray] = {}
+    for family, _, members in grouped(families, smoothings):
+        group = Group(family, members, statistics_of(schema, family, members, statistics))
+        for field, values in SCORES[by](group).items():
+            unread = np.full(len(schema.names), 1 if field == "p_value" else 0, dtype=np.asarray(values).dtype)
+            result.setdefault(field, unread)[members] = values
+    return result
+
+
+def scores_by_weight(factors: Sequence[Factor], names: Sequence[str]) -> dict[str, AnyArray]:
+    """The largest absolute weight of every column in a linear discriminant."""
+    return {"score": largest_weights(linear_factors(factors, names, 0), len(names))}
+
+
+def ranked(names: Sequence[str], fields: dict[str, AnyArray], like: Any = None) -> Any:
+    """Scores as a tidy frame, the largest first."""
     order = np.argsort(-fields["score"], kind="stable")
-    data: dict[str, list[Any]] = {"column": [schema.names[place] for place in order]}
-    data |= {name: values[order].tolist() for name, values in fields.items()}
-    return tidy_frame(data, {"column": "U", **{name: values.dtype.kind for name, values in fields.items()}}, like)
+    data: dict[str, list[Any]] = {"column": [names[place] for place in order]}
+    data |= {field: values[order].tolist() for field, values in fields.items()}
+    return tidy_frame(data, {"column": "U", **{field: values.dtype.kind for field, values in fields.items()}}, like)
 
 
 # -- what is known of a column --------------------------------------------------------------------------------------
 
 
-def _tables_of(schema: Schema, factor: Factor, statistics: Statistics) -> list[ColumnStatistics]:
-    return statistics_of(schema, factor.family, factor.members.tolist(), statistics)
-
-
-def cell_tables(factor: Factor, tables: Sequence[ColumnStatistics]) -> list[FloatArray] | None:
+def cell_tables(group: Group) -> list[FloatArray] | None:
     """The counts (classes, cells) of each column that is, or can be cut into, a few cells; None for plain numbers."""
-    found = next((table for table in tables if isinstance(table, (Counts, Histograms))), tables[0])
+    found = next((table for table in group.tables if isinstance(table, (Counts, Histograms))), group.tables[0])
     if isinstance(found, Counts):
         return [found.table(place).high for place in range(len(found.columns))]
     if isinstance(found, Histograms):
-        return [_binned(factor, histogram) for histogram in found.histograms]
-    summary = factor.family.summaries[0]
-    if found.square is not None or (found.observed is not None and summary.above is None):
+        return [_binned(group.family, histogram) for histogram in found.histograms]
+    if found.square is not None or (found.observed is not None and group.family.summaries[0].above is None):
         return None
     yes = found.total.high
     every = yes.sum(axis=1, keepdims=True) if found.observed is None else found.observed.high
     return list(np.stack([np.maximum(every - yes, 0.0), yes], axis=-1).swapaxes(0, 1))
 
 
-def _binned(factor: Factor, histogram: Histogram) -> FloatArray:
+def _binned(family: Family, histogram: Histogram) -> FloatArray:
     """The counts of bins: the family's own, or a few of about equal weight."""
-    if isinstance(factor.family, Binned):
-        return factor.family.bins_of(histogram)[1]
+    if isinstance(family, Binned):
+        return family.bins_of(histogram)[1]
     if not len(histogram.keys):
         return np.zeros((histogram.n_classes, 1))
     bins = equal_frequency(histogram.counts, BINS)
@@ -92,23 +113,18 @@ def _rates(moments: Moments) -> tuple[FloatArray, FloatArray]:
 # -- information ----------------------------------------------------------------------------------------------------
 
 
-def _information(schema: Schema, factors: Sequence[Factor], statistics: Statistics) -> dict[str, FloatArray]:
-    bits = np.zeros(len(schema.names))
-    for factor in factors:
-        tables = _tables_of(schema, factor, statistics)
-        cells = cell_tables(factor, tables)
-        if cells is not None:
-            bits[factor.members] = [mutual_information(counts) for counts in cells]
-        elif _moments_of(tables).square is None:
-            bits[factor.members] = _poisson_information(*_rates(_moments_of(tables)))
-        else:
-            bits[factor.members] = _information_of_densities(factor, _moments_of(tables))
-    return {"score": bits}
+def _information(group: Group) -> dict[str, Any]:
+    cells = cell_tables(group)
+    if cells is not None:
+        return {"score": [mutual_information(counts) for counts in cells]}
+    moments = _moments_of(group.tables)
+    return {"score": _poisson_information(*_rates(moments)) if moments.square is None else _densities(group)}
 
 
-def _information_of_densities(factor: Factor, moments: Moments) -> FloatArray:
-    """By integration of the estimated densities."""
-    described = factor.estimate.describe()
+def _densities(group: Group) -> FloatArray:
+    """The information of estimated densities, by integration."""
+    estimate = group.family.estimate(*group.tables, smoothing=NoSmoothing())
+    described = estimate.describe()
     if "variance" in described:
         location, scale = described["mean"], np.sqrt(described["variance"])
         away = np.linspace(-9, 9, 73)
@@ -117,10 +133,10 @@ def _information_of_densities(factor: Factor, moments: Moments) -> FloatArray:
         away = np.sinh(np.linspace(-9, 9, 145))
     away = away[:: 1 + len(location) // 32]  # with many classes there are many edges anyway
     edges = (location[:, None, :] + scale[:, None, :] * away[:, None]).reshape(-1, location.shape[1])
-    weight = centred(moments)[0]
+    weight = centred(_moments_of(group.tables))[0]
     shares = weight / np.where(weight.sum(axis=0) > 0, weight.sum(axis=0), 1.0)
     speaks = (scale > 0).all(axis=0)
-    bits = density_information(factor.estimate.evidence, np.sort(edges, axis=0), shares)
+    bits = density_information(estimate.evidence, np.sort(edges, axis=0), shares)
     return np.where(speaks, bits, 0.0)
 
 
@@ -144,18 +160,15 @@ def _poisson_bits(weight: FloatArray, rate: FloatArray) -> float:
 # -- likelihood ratio -----------------------------------------------------------------------------------------------
 
 
-def _likelihood_ratio(schema: Schema, factors: Sequence[Factor], statistics: Statistics) -> dict[str, FloatArray]:
-    gain, freedom = np.zeros(len(schema.names)), np.zeros(len(schema.names), dtype=np.int64)
-    for factor in factors:
-        tables = _tables_of(schema, factor, statistics)
-        cells = cell_tables(factor, tables)
-        if cells is not None:
-            gain[factor.members] = [2 * np.log(2) * counts.sum() * mutual_information(counts) for counts in cells]
-            freedom[factor.members] = [table_freedom(counts) for counts in cells]
-        elif _moments_of(tables).square is None:
-            gain[factor.members], freedom[factor.members] = _poisson_ratio(_moments_of(tables))
-        else:
-            gain[factor.members], freedom[factor.members] = _normal_ratio(factor, _moments_of(tables))
+def _likelihood_ratio(group: Group) -> dict[str, Any]:
+    cells = cell_tables(group)
+    if cells is not None:
+        gain = np.array([2 * np.log(2) * counts.sum() * mutual_information(counts) for counts in cells])
+        freedom = np.array([table_freedom(counts) for counts in cells])
+    elif _moments_of(group.tables).square is None:
+        gain, freedom = _poisson_ratio(_moments_of(group.tables))
+    else:
+        gain, freedom = _normal_ratio(group.family, _moments_of(group.tables))
     p_value = np.where(freedom > 0, special.chdtrc(np.maximum(freedom, 1), gain), 1.0)
     return {"score": gain, "freedom": freedom, "p_value": p_value}
 
@@ -169,13 +182,13 @@ def _poisson_ratio(moments: Moments) -> tuple[FloatArray, Any]:
     return np.maximum(gain, 0.0), np.where(overall > 0, np.maximum((weight > 0).sum(axis=0) - 1, 0), 0)
 
 
-def _normal_ratio(factor: Factor, moments: Moments) -> tuple[FloatArray, Any]:
+def _normal_ratio(family: Family, moments: Moments) -> tuple[FloatArray, Any]:
     """Of normal distributions: equal means, and equal variances unless the family shares them anyway.
 
     A class with its own variance must weigh more than a single row to have one; others are left out.
     """
     weight, mean, scatter = centred(moments)
-    shared = _shares_variance(factor.family)
+    shared = _shares_variance(family)
     weight = np.where(weight > (0 if shared else 1), weight, 0.0)
     scatter = np.where(weight > 0, scatter, 0.0)
     total = weight.sum(axis=0)
@@ -190,30 +203,26 @@ def _normal_ratio(factor: Factor, moments: Moments) -> tuple[FloatArray, Any]:
     return np.maximum(gain, 0.0), np.where(overall > 0, freedom, 0)
 
 
-def _shares_variance(family: Any) -> bool:
+def _shares_variance(family: Family) -> bool:
     tied = isinstance(family, Gaussian) and family.ties in ("feature", "all")
     return tied or (isinstance(family, StudentT) and family.pooled)
 
 
-# -- effect and weight ----------------------------------------------------------------------------------------------
+# -- effect ---------------------------------------------------------------------------------------------------------
 
 
-def _effect(schema: Schema, factors: Sequence[Factor], statistics: Statistics) -> dict[str, FloatArray]:
-    effect = np.zeros(len(schema.names))
-    for factor in factors:
-        tables = _tables_of(schema, factor, statistics)
-        moments = next((table for table in tables if isinstance(table, Moments)), None)
-        histograms = next((table for table in tables if isinstance(table, Histograms)), None)
-        if moments is not None and moments.square is not None:
-            effect[factor.members] = standardised_gap(*centred(moments))
-        elif histograms is not None:
-            effect[factor.members] = [_histogram_effect(one) for one in histograms.histograms]
-        elif (cells := cell_tables(factor, tables)) is not None:
-            effect[factor.members] = [_largest_effect(counts) for counts in cells]
-        else:
-            weight, rate = _rates(_moments_of(tables))
-            effect[factor.members] = standardised_gap(weight, rate, weight * rate)
-    return {"score": effect}
+def _effect(group: Group) -> dict[str, Any]:
+    moments = next((table for table in group.tables if isinstance(table, Moments)), None)
+    histograms = next((table for table in group.tables if isinstance(table, Histograms)), None)
+    if moments is not None and moments.square is not None:
+        return {"score": standardised_gap(*centred(moments))}
+    if histograms is not None:
+        return {"score": [_histogram_effect(one) for one in histograms.histograms]}
+    cells = cell_tables(group)
+    if cells is not None:
+        return {"score": [_largest_effect(counts) for counts in cells]}
+    weight, rate = _rates(_moments_of(group.tables))
+    return {"score": standardised_gap(weight, rate, weight * rate)}
 
 
 def _histogram_effect(histogram: Histogram) -> float:
@@ -231,13 +240,9 @@ def _largest_effect(counts: FloatArray) -> float:
     return float(standardised_gap(weight, share, weight * share * (1 - share)).max(initial=0.0))
 
 
-def _weight(schema: Schema, factors: Sequence[Factor], statistics: Statistics) -> dict[str, FloatArray]:  # noqa: ARG001
-    return {"score": largest_weights(linear_factors(factors, schema.names, 0), len(schema.names))}
-
-
-_SCORES: dict[str, Callable[[Schema, Sequence[Factor], Statistics], dict[str, Any]]] = {
+SCORES: dict[str, Callable[[Group], dict[str, Any]]] = {
     "information": _information,
     "likelihood_ratio": _likelihood_ratio,
     "effect": _effect,
-    "weight": _weight,
 }
+"""What columns are ranked by, from statistics alone."""
