@@ -38,7 +38,8 @@ def design(term, name, cell):
         return float(cell)
     if term.startswith(f"{name} > "):
         return float(cell > float(term.removeprefix(f"{name} > ")))
-    return float(term == f"{name} = {cell}")
+    label = term.removeprefix(f"{name} = ")
+    return float(float(label) == cell if type(cell) is float else label == str(cell))
 
 
 LINEAR = {
