@@ -101,6 +101,8 @@ def test_what_the_selector_refuses(birds):
         SelectByEvidence(by="merit").fit(*birds)
     with pytest.raises(NotFittedError):
         SelectByEvidence().get_support()
+    with pytest.raises(InputError, match="one per row, got y='sex'"):
+        SelectByEvidence().fit(birds[0], "sex")
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -143,6 +145,8 @@ def test_forward_selection_takes_mixed_frames_weights_and_labels(birds):
     prior = np.log(fitted.class_prior_)[np.searchsorted(fitted.classes_, birds[1])]
     assert weighed.log_likelihood[0] == pytest.approx((weights * prior).sum(), rel=0.02)
     assert weighed.log_likelihood[0] != found.log_likelihood[0]
+    named = forward_selection(textbook(), birds[0].assign(species=birds[1]), "species")
+    assert named == found
 
 
 def test_where_forward_selection_ends(birds):
@@ -320,6 +324,8 @@ def test_a_threshold_that_makes_no_sense(threshold):
 def test_what_drop_correlated_refuses():
     with pytest.raises(InputError, match="infinity"):
         drop_correlated([[1.0, np.inf], [2.0, 3.0]])
+    with pytest.raises(InputError, match="one per row"):
+        drop_correlated({"a": [1.0], "b": [2.0]}, y="b")
     with pytest.raises(InputError, match="as many rows"):
         drop_correlated([[1.0], [2.0]], y=[0])
 

@@ -19,9 +19,10 @@ from naively.contrast import Contrast, against
 from naively.door import read_table
 from naively.evidence import Factor, block_reader
 from naively.families import Bernoulli
+from naively.families.categorical import LabelTables
 from naively.frames import tidy_frame
 from naively.table import ArrayTable, Table
-from naively.typing import FloatArray, Label
+from naively.typing import FloatArray
 
 PRIOR = "prior"
 """What the constant is called among the columns."""
@@ -71,17 +72,32 @@ class ColumnLogOdds:
     @cached_property
     def table(self) -> dict[Any, FloatArray]:
         """From values to what they add."""
-        return dict(zip(self._points, self._of_points(), strict=True))
+        return dict(zip(self._points, self._said[:-2], strict=True))
 
-    def _of_points(self) -> FloatArray:
-        if self._factor is None or not len(self._points) or self.kind == "label":
-            return self(list(self._points))
+    @property
+    def missing(self) -> FloatArray:
+        """What a missing cell adds."""
+        return np.asarray(self._said[-1])
+
+    @property
+    def unknown(self) -> FloatArray | None:
+        """What a label that was never learnt adds."""
+        return np.asarray(self._said[-2]) if self.kind == "label" else None
+
+    @cached_property
+    def _said(self) -> FloatArray:
+        """What the points, a value that is not known, and a missing cell add, (points + 2, classes)."""
+        if self._factor is None:
+            return np.zeros((2, len(self._contrast.classes)))
+        estimate = self._factor.estimate
+        if isinstance(estimate, LabelTables):
+            return against(estimate.tables[self._place].T, self._contrast.base)
         numbers: Sequence[Any] = self._points
         if isinstance(self.family, Bernoulli):
             numbers = [self.family.threshold, np.nextafter(self.family.threshold, np.inf)]
-        block = np.full((len(numbers), len(self._factor.members)), np.nan)
-        block[:, self._place] = numbers
-        return against(self._factor.estimate.evidence(block)[:, self._place], self._contrast.base)
+        block = np.full((len(numbers) + 2, len(self._factor.members)), np.nan)
+        block[:-2, self._place] = numbers
+        return against(estimate.evidence(block)[:, self._place], self._contrast.base)
 
     @property
     def kind(self) -> str:
@@ -91,21 +107,6 @@ class ColumnLogOdds:
         if isinstance(self.family, Bernoulli):
             return "truth"
         return "from" if len(self._points) and np.isneginf(self._points[0]) else "point"
-
-    @cached_property
-    def missing(self) -> FloatArray:
-        """What a missing cell adds."""
-        return self(None)
-
-    @cached_property
-    def unknown(self) -> FloatArray | None:
-        """What a label that was never learnt adds."""
-        if self.kind != "label":
-            return None
-        stranger = "?"
-        while stranger in self.table:
-            stranger += "?"
-        return self(stranger)
 
     def _entries(self) -> list[tuple[str, str | None, FloatArray]]:
         """Kind, value as text and log-ratios of all that the column can say."""
@@ -248,10 +249,8 @@ def additive_form(contrast: Contrast, parameters: Mapping[str, Mapping[str, Any]
 
 def points_of(factor: Factor, place: int, parameters: Mapping[str, Any], n_points: int) -> list[Any]:
     """The values that stand in the table of a column: all of them, or points that show its shape."""
-    estimate: Any = factor.estimate
-    if estimate.reads == "codes":
-        labels: Sequence[Label] = estimate.codebook.categories[place]
-        return list(labels)
+    if isinstance(factor.estimate, LabelTables):
+        return list(factor.estimate.categories[place])
     if isinstance(factor.family, Bernoulli):
         return [False, True]
     if "cuts" in parameters:

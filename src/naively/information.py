@@ -109,18 +109,16 @@ def density_information(
     result = np.zeros(edges.shape[1])
     n_classes = len(shares)
     step = max(1, LARGEST_TABLE // max(edges.shape[1] * n_classes * len(NODES), 1))
-    with np.errstate(divide="ignore"):
-        log_shares = np.log(shares.T)
     for start in range(0, len(edges) - 1, step):
         part = edges[start : start + step + 1]
         half = np.diff(part, axis=0) / 2
         for node, weight in zip(NODES, NODE_WEIGHTS, strict=True):
-            joint = log_density(part[:-1] + half * (1 + node)) + log_shares
-            mixture = np.logaddexp.reduce(joint, axis=2)
-            possible = np.isfinite(joint)
-            posterior = np.where(possible, joint, 0.0) - np.where(np.isfinite(mixture), mixture, 0.0)[:, :, None]
-            gain = np.where(possible, np.exp(joint) * (posterior - np.where(shares.T > 0, log_shares, 0.0)), 0.0)
-            result += (weight * half * gain.sum(axis=2)).sum(axis=0)
+            logs = log_density(part[:-1] + half * (1 + node))
+            joint = np.exp(logs) * shares.T
+            mixture = joint.sum(axis=2)
+            entropy = special.xlogy(mixture, mixture)
+            gain = np.where(joint > 0, joint * logs, 0.0).sum(axis=2) - entropy
+            result += (weight * half * gain).sum(axis=0)
     return np.asarray(np.clip(result / np.log(2), 0.0, None))
 
 

@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively.classifier import NaiveBayes
-from naively.errors import ParameterError
+from naively.errors import InputError, ParameterError
 from naively.families import Gaussian
 from naively.typing import AnyArray
 
@@ -73,6 +73,11 @@ class SelectByEvidence(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         whole = isinstance(self.k, (int, np.integer)) and not isinstance(self.k, bool) and self.k >= 1
         if not whole and not (isinstance(self.k, str) and self.k == "all"):
             raise ParameterError(f"SelectByEvidence(k) must be a whole number of at least 1, or 'all', got {self.k!r}.")
+        if isinstance(y, str):
+            raise InputError(
+                f"SelectByEvidence takes the classes as an array, one per row, got y={y!r}: what is transformed has no "
+                "column of classes."
+            )
         model = NaiveBayes("textbook", families=self.families).fit(X, y, sample_weight)
         validate_data(self, X, skip_check_array=True)  # takes down names and number of the columns
         if self.by == "weight" and self.families is None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from naively.door import read_table
-from naively.errors import ParameterError
+from naively.errors import InputError, ParameterError
 from naively.evidence import checked_numbers
 from naively.frames import tidy_frame
 from naively.information import symmetric_uncertainty
@@ -104,6 +104,10 @@ def drop_correlated(X: Any, threshold: float = 0.95, y: Any = None) -> tuple[Any
     """
     if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real) or not 0 < float(threshold) <= 1:
         raise ParameterError(f"threshold must be a number above 0 and at most 1, got {threshold!r}.")
+    if isinstance(y, str):
+        raise InputError(
+            f"drop_correlated(y) takes the classes as an array, one per row, and X without them, got {y!r}."
+        )
     table = read_table(X)
     require_rows(table)
     codes = np.zeros(table.n_rows, dtype=np.int64) if y is None else read_target(y, table.n_rows)[1]
@@ -162,10 +166,10 @@ def _repeated_numbers(table: Table, places: Sequence[int], codes: IntArray, thre
         for place in range(part.start, part.stop):
             twin = equal.setdefault(cells[:, place].tobytes(), place)
             row = strength[place - start]
-            best = max(kept, key=lambda other: abs(row[other]), default=None)
+            best = kept[int(np.abs(row[kept]).argmax())] if kept else place
             if twin != place:
                 repeats[places[place]] = (places[twin], "duplicate", 1.0)
-            elif best is not None and abs(row[best]) >= threshold - ROUNDING:
+            elif best != place and abs(row[best]) >= threshold - ROUNDING:
                 repeats[places[place]] = (places[best], "correlation", float(row[best]))
             else:
                 kept.append(place)
