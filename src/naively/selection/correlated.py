@@ -106,7 +106,7 @@ def drop_correlated(X: Any, threshold: float = 0.95, y: Any = None) -> tuple[Any
         raise ParameterError(f"threshold must be a number above 0 and at most 1, got {threshold!r}.")
     if isinstance(y, str):
         raise InputError(
-            f"drop_correlated(y) takes the classes as an array, one per row, and X without them, got {y!r}."
+            f"drop_correlated(y) takes an array of classes, one per row, and X without them, got {y!r}."
         )
     table = read_table(X)
     require_rows(table)
