@@ -105,9 +105,7 @@ def drop_correlated(X: Any, threshold: float = 0.95, y: Any = None) -> tuple[Any
     if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real) or not 0 < float(threshold) <= 1:
         raise ParameterError(f"threshold must be a number above 0 and at most 1, got {threshold!r}.")
     if isinstance(y, str):
-        raise InputError(
-            f"drop_correlated(y) takes an array of classes, one per row, and X without them, got {y!r}."
-        )
+        raise InputError(f"drop_correlated(y) takes an array of classes, one per row, and X without them, got {y!r}.")
     table = read_table(X)
     require_rows(table)
     codes = np.zeros(table.n_rows, dtype=np.int64) if y is None else read_target(y, table.n_rows)[1]
