@@ -171,12 +171,12 @@ class Answers(Estimation):
         bits = attribute(decider.log_prior, evidence, chosen)
         return explanation(X, table, positions, self.schema_.names, scorer.names, self.classes_, chosen, bits)
 
-    def _class_code(self, label: Any) -> int:
+    def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
         if isinstance(label, np.generic):
             label = label.item()
         if label not in known:
-            raise ParameterError(f"target must be one of the classes {listed(known, 20)}, got {label!r}.")
+            raise ParameterError(f"{where} must be one of the classes {listed(known, 20)}, got {label!r}.")
         return int(known.index(label))
 
     def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> FloatArray:
@@ -219,16 +219,20 @@ class Answers(Estimation):
                 f"Recipe {self.recipe!r} weighs evidence on the rows it has kept: loo() without arguments gives their "
                 "leave-one-out answers. Use recipe='textbook' for other rows."
             )
-        table, classes, codes, weights = read_rows(X, y, sample_weight)
-        positions = self.schema_.locate(table)
-        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
-        decider = Decider(left_out_log_prior(self.statistics_, rows, self.prior, self._prior_rule()))
+        rows, decider = self._learnt_rows(X, y, sample_weight)
         families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
         n_threads = thread_count(self.n_threads)
         scores = left_out_scores(self.schema_, families, smoothings, self.statistics_, rows, n_threads)
-        decider.normalise(scores, slice(0, table.n_rows))
+        decider.normalise(scores, slice(0, len(scores)))
         decider.warn()
         return scores
+
+    def _learnt_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[LearntRows, Decider]:
+        """Rows that were learnt, and the prior of each without it."""
+        table, classes, codes, weights = read_rows(X, y, sample_weight)
+        positions = self.schema_.locate(table)
+        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
+        return rows, Decider(left_out_log_prior(self.statistics_, rows, self.prior, self._prior_rule()))
 
     def _left_out_of_kept_rows(self) -> FloatArray:
         scorer = self._estimated()[0]
@@ -308,9 +312,7 @@ class Answers(Estimation):
 
     def _ready(self, X: Any, prior: Any) -> tuple[Table, IntArray | None, Scorer | PooledScorer, Decider]:
         """All that an answer needs: the table, where its columns are, the estimates and the prior."""
-        self._require_fitted()
-        if len(self.classes_) == 0:
-            raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
+        self._require_classes()
         table = read_table(X)
         require_rows(table)
         positions = self.schema_.locate(table)
@@ -320,6 +322,11 @@ class Answers(Estimation):
             if logs.ndim == 2 and len(logs) != table.n_rows:
                 raise ParameterError(f"prior has {len(logs)} rows but X has {table.n_rows}.")
         return table, positions, scorer, Decider(logs)
+
+    def _require_classes(self) -> None:
+        self._require_fitted()
+        if len(self.classes_) == 0:
+            raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
 
 
 def _of_column(values: Any, place: int) -> Any:
