@@ -27,6 +27,7 @@ gaussians = st.builds(
     ties=st.sampled_from(["none", "feature", "class", "all"]),
     ddof=st.sampled_from([0, 1]),
     rule=st.sampled_from(["column", "scikit-learn"]),
+    interval=st.sampled_from([None, None, 0.25, 100.0]),
 )
 bernoullis = st.sampled_from([Bernoulli(), Bernoulli(0.5), Bernoulli(-1.0)])
 counts = st.integers(0, 9)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from naively import NaiveBayes, explanation
+from naively import NaiveBayes, explanation, frames
 from naively.demo import penguins
 from naively.errors import NaivelyError, ParameterError
 from naively.explanation import Explanation, as_text, attribute, log_odds
@@ -183,7 +183,7 @@ def test_columns_without_a_single_value_still_have_text_for_a_type():
 
 
 def test_without_pandas_it_is_a_dict_that_prints(monkeypatch):
-    monkeypatch.setattr(explanation, "find_spec", lambda name: None)
+    monkeypatch.setattr(frames, "find_spec", lambda name: None)
     model = NaiveBayes("textbook").fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"])
     found = model.explain(np.arange(7.0)[:, None])
     assert isinstance(found, Explanation)

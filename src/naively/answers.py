@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from naively.additive.calibration import Calibration, calibration
-from naively.decision import Decider, log_prior
+from naively.decision import Decider, check_reject, labelled, log_prior, loss_matrix
 from naively.door import read_table
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, listed
@@ -25,20 +25,46 @@ from naively.typing import AnyArray, FloatArray, IntArray
 class Answers(Estimation):
     """The part of `NaiveBayes` that answers; nothing here changes the model."""
 
-    def predict(self, X: Any, prior: Any = None) -> AnyArray:
-        """The most probable class of each row.
+    def predict(
+        self, X: Any, prior: Any = None, loss: Any = None, reject: float | None = None, reject_label: Any = None
+    ) -> AnyArray:
+        """The class of least expected loss of each row; without `loss`, the most probable one.
 
         Parameters
         ----------
         X : as in `fit`
         prior : as the parameter `prior`, or an array of shape (n_rows, n_classes), optional
             Another class prior, for this call only.
+        loss : array of shape (n_classes, n_classes) or dict, optional
+            What answers cost: ``loss[true, predicted]`` in the order of `classes_`; or by label, as
+            ``{true: {predicted: cost}}`` or ``{(true, predicted): cost}``, where a right answer costs 0 unless given.
+        reject : float, optional
+            What it costs to leave a row undecided. A row whose every answer is expected to cost more is rejected;
+            without `loss`, that is one whose highest probability is below ``1 - reject`` (Chow's rule).
+        reject_label : optional
+            What rejected rows get, instead of None; no class.
 
         Returns
         -------
         ndarray of shape (n_rows,)
+            With `reject`, an array of objects in which None stands for "undecided", whether or not any row is; or an
+            array of the classes' type if `reject_label` is of that type.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = [[0], [0], [1], [1], [1], [2], [2]], ["ham"] * 4 + ["spam"] * 3
+        >>> model = NaiveBayes("textbook", families="categorical").fit(X, y)
+        >>> model.predict_proba([[0], [1], [2]])[:, 1].round(2)
+        array([0.23, 0.37, 0.72])
+        >>> model.predict([[0], [1], [2]], loss={("ham", "spam"): 10, ("spam", "ham"): 1}).tolist()
+        ['ham', 'ham', 'ham']
+        >>> model.predict([[0], [1], [2]], reject=0.3, reject_label="unsure").tolist()
+        ['ham', 'unsure', 'spam']
         """
         table, positions, scorer, decider = self._ready(X, prior)
+        cost = check_reject(reject, reject_label, self.classes_)
+        decider = Decider(decider.log_prior, loss_matrix(loss, self.classes_), cost)
         best = np.empty(table.n_rows, dtype=np.int64)
 
         def finish(scores: FloatArray, rows: slice) -> None:
@@ -46,7 +72,7 @@ class Answers(Estimation):
 
         scorer.run(table, positions, finish, thread_count(self.n_threads))
         decider.warn()
-        return np.asarray(self.classes_[best])
+        return labelled(best, self.classes_, cost is not None, reject_label)
 
     def predict_proba(self, X: Any, prior: Any = None) -> FloatArray:
         """The probability of each class.
@@ -145,12 +171,12 @@ class Answers(Estimation):
         bits = attribute(decider.log_prior, evidence, chosen)
         return explanation(X, table, positions, self.schema_.names, scorer.names, self.classes_, chosen, bits)
 
-    def _class_code(self, label: Any) -> int:
+    def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
         if isinstance(label, np.generic):
             label = label.item()
         if label not in known:
-            raise ParameterError(f"target must be one of the classes {listed(known, 20)}, got {label!r}.")
+            raise ParameterError(f"{where} must be one of the classes {listed(known, 20)}, got {label!r}.")
         return int(known.index(label))
 
     def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> FloatArray:
@@ -193,16 +219,20 @@ class Answers(Estimation):
                 f"Recipe {self.recipe!r} weighs evidence on the rows it has kept: loo() without arguments gives their "
                 "leave-one-out answers. Use recipe='textbook' for other rows."
             )
-        table, classes, codes, weights = read_rows(X, y, sample_weight)
-        positions = self.schema_.locate(table)
-        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
-        decider = Decider(left_out_log_prior(self.statistics_, rows, self.prior, self._prior_rule()))
+        rows, decider = self._learnt_rows(X, y, sample_weight)
         families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
         n_threads = thread_count(self.n_threads)
         scores = left_out_scores(self.schema_, families, smoothings, self.statistics_, rows, n_threads)
-        decider.normalise(scores, slice(0, table.n_rows))
+        decider.normalise(scores, slice(0, len(scores)))
         decider.warn()
         return scores
+
+    def _learnt_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[LearntRows, Decider]:
+        """Rows that were learnt, and the prior of each without it."""
+        table, classes, codes, weights = read_rows(X, y, sample_weight)
+        positions = self.schema_.locate(table)
+        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
+        return rows, Decider(left_out_log_prior(self.statistics_, rows, self.prior, self._prior_rule()))
 
     def _left_out_of_kept_rows(self) -> FloatArray:
         scorer = self._estimated()[0]
@@ -282,9 +312,7 @@ class Answers(Estimation):
 
     def _ready(self, X: Any, prior: Any) -> tuple[Table, IntArray | None, Scorer | PooledScorer, Decider]:
         """All that an answer needs: the table, where its columns are, the estimates and the prior."""
-        self._require_fitted()
-        if len(self.classes_) == 0:
-            raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
+        self._require_classes()
         table = read_table(X)
         require_rows(table)
         positions = self.schema_.locate(table)
@@ -294,6 +322,11 @@ class Answers(Estimation):
             if logs.ndim == 2 and len(logs) != table.n_rows:
                 raise ParameterError(f"prior has {len(logs)} rows but X has {table.n_rows}.")
         return table, positions, scorer, Decider(logs)
+
+    def _require_classes(self) -> None:
+        self._require_fitted()
+        if len(self.classes_) == 0:
+            raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
 
 
 def _of_column(values: Any, place: int) -> Any:

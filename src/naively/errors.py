@@ -8,7 +8,7 @@
     │   └── SchemaError                  columns that do not fit the model, or two models that do not fit each other
     ├── ParameterError (ValueError)      a parameter of the model that makes no sense
     ├── ForgetError (ValueError)         rows to forget that were never learnt
-    ├── RecipeError (AttributeError)     an attribute that only models of another recipe have
+    ├── RecipeError (AttributeError)     an attribute that only models of another recipe or other families have
     └── ModelFileError (ValueError)      a model file that is damaged, edited, too large or of another version
 
     NaivelyWarning (UserWarning)         the answer stands, but look at this
@@ -46,7 +46,7 @@ class ForgetError(NaivelyError, ValueError):
 
 
 class RecipeError(NaivelyError, AttributeError):
-    """Only models of another recipe have this attribute."""
+    """Only models of another recipe, or with other families, have this attribute."""
 
 
 class ModelFileError(NaivelyError, ValueError):

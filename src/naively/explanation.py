@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from naively.errors import ParameterError
+from naively.frames import tidy_frame
 from naively.table import Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -232,22 +232,8 @@ def _texts(table: Table, position: int) -> list[str | None]:
 
 def as_frame(data: dict[str, list[Any]], classes: AnyArray, X: Any) -> Any:
     """An explanation as a frame of X's library, or pandas', or as a plain dict of lists."""
-    import narwhals as nw
-
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    frame = frame if isinstance(frame, nw.DataFrame) else None
-    if frame is None and find_spec("pandas") is None:
-        return Explanation(data)
-    kinds = {"i": nw.Int64(), "u": nw.Int64(), "b": nw.Boolean(), "f": nw.Float64()}
-    types: dict[str, Any] = {
-        "row": nw.Int64(),
-        "column": nw.String(),
-        "value": nw.String(),
-        "class": kinds.get(classes.dtype.kind, nw.String()),
-        "bits": nw.Float64(),
-    }
-    backend = nw.Implementation.PANDAS if frame is None else frame.implementation
-    return nw.from_dict(data, schema=types, backend=backend).to_native()
+    kinds: dict[str, Any] = {"row": "i", "column": "U", "value": "U", "class": classes.dtype.kind, "bits": "f"}
+    return tidy_frame(data, kinds, X, Explanation)
 
 
 # -- show -----------------------------------------------------------------------------------------------------------

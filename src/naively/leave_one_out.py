@@ -83,25 +83,63 @@ def left_out_scores(
     rows : LearntRows
     n_threads : int
     """
-    readers = []
+    groups = _left_out_groups(schema, families, smoothings, statistics, rows)
+    readers = [_reader(left_out, rows, chosen) for left_out, _, chosen in groups]
+    scores = np.zeros((rows.table.n_rows, len(statistics.classes)))
+
+    def score(block: slice) -> None:
+        for read in readers:
+            scores[block] += read(block)
+
+    for _ in in_order(score, _blocks(scores, len(schema.names)), n_threads):
+        pass
+    return scores
+
+
+def left_out_evidence(
+    schema: Schema,
+    families: Sequence[Family | None],
+    smoothings: Sequence[Smoothing],
+    statistics: Statistics,
+    rows: LearntRows,
+    n_threads: int = 1,
+) -> FloatArray:
+    """The same for each column, (rows, columns, classes): `left_out_scores` is its sum over the columns."""
+    groups = _left_out_groups(schema, families, smoothings, statistics, rows)
+    readers = [(left_out, members, block_reader(left_out, rows.table, chosen)) for left_out, members, chosen in groups]
+    result = np.zeros((rows.table.n_rows, len(schema.names), len(statistics.classes)))
+
+    def weigh(block: slice) -> None:
+        for left_out, members, read in readers:
+            result[block, members] = left_out.evidence(read(block), rows.codes[block], rows.weights[block])
+
+    for _ in in_order(weigh, _blocks(result, len(schema.names)), n_threads):
+        pass
+    return result
+
+
+def _left_out_groups(
+    schema: Schema,
+    families: Sequence[Family | None],
+    smoothings: Sequence[Smoothing],
+    statistics: Statistics,
+    rows: LearntRows,
+) -> list[tuple[LeftOut, IntArray, IntArray | None]]:
+    """Leave-one-out of each group of columns, their positions in the schema and those in the table."""
+    groups = []
     for family, smoothing, members in grouped(families, smoothings):
         if not hasattr(family, "leave_one_out"):
             raise ParameterError(f"The family {family.name()!r} has no leave-one-out in closed form.")
         left_out = family.leave_one_out(*statistics_of(schema, family, members, statistics), smoothing=smoothing)
-        chosen = chosen_columns(np.array(members, dtype=np.int64), rows.positions, len(schema.names))
-        readers.append(_reader(left_out, rows, chosen))
-    n_rows, n_classes = rows.table.n_rows, len(statistics.classes)
-    scores = np.zeros((n_rows, n_classes))
-    step = max(16, BLOCK_CELLS // max(len(schema.names) * n_classes, 1))
+        places = np.array(members, dtype=np.int64)
+        groups.append((left_out, places, chosen_columns(places, rows.positions, len(schema.names))))
+    return groups
 
-    def score(start: int) -> None:
-        block = slice(start, min(start + step, n_rows))
-        for read in readers:
-            scores[block] += read(block)
 
-    for _ in in_order(score, range(0, n_rows, step), n_threads):
-        pass
-    return scores
+def _blocks(result: FloatArray, n_columns: int) -> list[slice]:
+    """The rows of a result (rows, ..., classes) in blocks that fit in cache."""
+    step = max(16, BLOCK_CELLS // max(n_columns * result.shape[-1], 1))
+    return [slice(start, min(start + step, len(result))) for start in range(0, len(result), step)]
 
 
 def _reader(left_out: LeftOut, rows: LearntRows, chosen: IntArray | None) -> Callable[[slice], FloatArray]:

@@ -1,9 +1,232 @@
-"""How well the model fits what it has learnt: log-likelihood, parameter counts, AIC and BIC."""
+"""How well a model fits what it has learnt: log-likelihood, numbers of parameters, AIC and BIC.
+
+The log-likelihood of the learnt rows is a sum over what was counted, so it needs no rows. With ``u_j`` the weight of
+class j, and ``v_jia`` that of value a of column i in it::
+
+    sum over rows of log P(x, y) = sum_j u_j log pi_j + sum_jia v_jia log theta_jia
+
+A normal column adds ``-n/2 log(2 pi sigma^2) - scatter / (2 sigma^2)`` for each class, and the families that read
+histograms a sum over their cells.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from naively.additive.steps import Steps
 from naively.answers import Answers
+from naively.decision import log_prior
+from naively.errors import ParameterError, RecipeError
+from naively.evidence import Factor, statistics_of
+from naively.families import Stacked, Summary
+from naively.families.categorical import CategoricalEstimate
+from naively.families.gaussian import GaussianEstimate, centred
+from naively.families.histograms import Histograms
+from naively.families.linear import LinearEstimate
+from naively.parameter_counts import ParameterCounts, count_factors
+from naively.recipes import as_recipe
+from naively.statistics import Statistics
+from naively.typing import FloatArray
+
+if TYPE_CHECKING:
+    from naively.classifier import NaiveBayes
 
 
 class Likelihood(Answers):
     """The part of `NaiveBayes` for this."""
+
+    @property
+    def log_likelihood_(self) -> float:
+        """The log-likelihood ``sum of weight * log P(row, class)`` of all rows learnt, under the estimates in force.
+
+        Computed from the statistics: no rows are needed. It is what `predict_joint_log_proba` gives the rows at their
+        own classes, summed; but `Poisson` columns leave out ``sum of log x!``, which no parameter changes (and
+        `Multinomial` columns their coefficients, as everywhere): compare such models among themselves, not with others.
+
+        Only the recipe "textbook" has it, as weighed evidence is no probability of rows. `StudentT` and
+        ``Gaussian(interval=...)`` are no functions of means and variances: for them, and for `Kernel`, it takes an
+        exact histogram, which the recipes "auto" and "strong" keep of columns with at most 2048 distinct values
+        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> rows, y = {"coat": ["striped", "plain", "plain", "plain"]}, ["cat", "cat", "dog", "dog"]
+        >>> model = NaiveBayes("textbook", smoothing="none").fit(rows, y)
+        >>> model.log_likelihood_, 4 * math.log(1 / 2) + 2 * math.log(1 / 2)  # the classes, and the coats of the cats
+        (-4.1588830833596715, -4.1588830833596715)
+        """
+        factors = self._unweighed_factors("log_likelihood_")
+        prior = self.class_prior_
+        if prior.ndim == 2:
+            raise ParameterError("log_likelihood_ needs one prior for all rows, but the model's has one for each row.")
+        return counted(self.statistics_.class_weight.high, log_prior(prior)) + sum(
+            factor_log_likelihood(factor, self.schema_, self.statistics_) for factor in factors
+        )
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many parameters are free, as `parameter_counts` counts them: the number in `aic_` and `bic_`."""
+        return parameter_counts(self).naive_bayes.free  # type: ignore[arg-type]
+
+    @property
+    def aic_(self) -> float:
+        """Akaike's criterion, ``2 * n_parameters_ - 2 * log_likelihood_``: the less, the better.
+
+        It is meant for estimates of maximum likelihood: ``smoothing="none"``.
+        """
+        return 2.0 * self.n_parameters_ - 2.0 * self.log_likelihood_
+
+    @property
+    def bic_(self) -> float:
+        """The Bayesian (Schwarz's) criterion, ``log(n) * n_parameters_ - 2 * log_likelihood_``: the less, the better.
+
+        n is the weight of all rows. As `aic_`, it is meant for estimates of maximum likelihood.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> from naively.families import Gaussian
+        >>> X, y = [[1.0], [2.0], [4.0], [7.0], [8.0], [9.0]], ["a", "a", "a", "b", "b", "b"]
+        >>> model = NaiveBayes("textbook").fit(X, y)
+        >>> model.n_parameters_, round(model.bic_, 2)  # the prior, two means, two variances
+        (5, 34.41)
+        >>> model = model.set_params(families=Gaussian(ties="feature"))
+        >>> model.n_parameters_, round(model.bic_, 2)
+        (4, 33.14)
+        """
+        return math.log(float(self.class_count_.sum())) * self.n_parameters_ - 2.0 * self.log_likelihood_
+
+    def _unweighed_factors(self, asked: str) -> Sequence[Factor]:
+        """The estimates of a model whose evidence is a log-likelihood."""
+        self._require_fitted()
+        if as_recipe(self.recipe).tempering is not None:
+            raise RecipeError(
+                f"{asked} needs P(row, class), but the recipe {self.recipe!r} weighs evidence, which then is no "
+                "probability of a row. Use recipe='textbook'."
+            )
+        return self._estimated()[0].factors
+
+
+# -- log-likelihood -------------------------------------------------------------------------------------------------
+
+
+def counted(counts: FloatArray, logs: FloatArray) -> float:
+    """The sum of counts times logarithms, in which what was never counted adds nothing, be it impossible or not.
+
+    Examples
+    --------
+    >>> counted(np.array([2.0, 0.0]), np.array([-0.5, -np.inf]))
+    -1.0
+    """
+    seen = counts > 0
+    return float((counts[seen] * logs[seen]).sum())
+
+
+def factor_log_likelihood(factor: Factor, schema: Any, statistics: Statistics) -> float:
+    """The log-likelihood of all learnt cells of some columns, each in its own class.
+
+    Parameters
+    ----------
+    factor : Factor
+    schema : Schema
+    statistics : Statistics
+        What the factor was estimated from.
+    """
+    names = [schema.names[member] for member in factor.members.tolist()]
+    if isinstance(factor.family, Stacked):
+        raise _refusal(names[0], "'stacked' evidence tells classes apart and is no density of the value")
+    own = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
+    match factor.estimate:
+        case CategoricalEstimate():
+            return _of_categories(factor.estimate, *own)
+        case GaussianEstimate():
+            return _of_normal(factor.estimate, *own)
+        case LinearEstimate():
+            return _of_linear(factor.estimate, *own)
+        case _:
+            return _of_cells(factor.estimate, names, statistics)
+
+
+def _of_categories(estimate: CategoricalEstimate, counts: Any) -> float:
+    """Counts times log-probabilities; values that were declared and never seen add nothing."""
+    wider = counts.with_categories(estimate.categories)
+    return sum(counted(wider.table(place).high, table[:, :-2]) for place, table in enumerate(estimate.tables))
+
+
+def _of_normal(estimate: GaussianEstimate, moments: Any) -> float:
+    """``-n/2 log(2 pi variance) - (scatter + n (mean of the class - mean in force)^2) / (2 variance)``."""
+    weight, mean, scatter = centred(moments)
+    speaks = (estimate.variance > 0).all(axis=0) & (weight > 0)
+    variance = np.where(speaks, estimate.variance, 1.0)
+    squares = scatter + weight * (mean - estimate.mean) ** 2
+    terms = -0.5 * (weight * np.log(2 * math.pi * variance) + squares / variance)
+    return float(np.where(speaks, terms, 0.0).sum())
+
+
+def _of_linear(estimate: LinearEstimate, moments: Any) -> float:
+    """Slopes times sums, offsets times weights. Where a value is impossible its sum is zero, and so is the slope."""
+    offsets = 0.0 if moments.observed is None else moments.observed.high * estimate.offset
+    return float((moments.total.high * estimate.slope + offsets).sum())
+
+
+def _of_cells(estimate: Any, names: Sequence[str], statistics: Statistics) -> float:
+    """The log-likelihood of values counted in a histogram's cells: exact where a cell is one value, or within a bin."""
+    table = statistics.table(Summary("histogram"))
+    assert isinstance(table, Histograms)
+    kept = [name for name in names if name in table.columns]
+    if len(kept) < len(names):
+        absent = next(name for name in names if name not in kept)
+        raise _refusal(absent, "it is no function of means and variances, and no histogram was kept")
+    total = 0.0
+    for place, (name, histogram) in enumerate(zip(names, table.for_columns(names).histograms, strict=True)):
+        if histogram.level > 0 and not isinstance(estimate, Steps):
+            raise _refusal(name, f"it has more than {histogram.cap} distinct values, too many to keep")
+        block = np.full((len(histogram.keys), len(names)), np.nan)
+        block[:, place] = histogram.values()
+        total += counted(histogram.counts, estimate.evidence(block)[:, place].T)
+    return total
+
+
+def _refusal(column: str, why: str) -> RecipeError:
+    return RecipeError(
+        f"Column {column!r} has no log-likelihood: {why}. Use another family for it, such as Gaussian() or Binned(); "
+        "or sum predict_joint_log_proba(X) at the rows' own classes."
+    )
+
+
+# -- numbers of parameters ------------------------------------------------------------------------------------------
+
+
+def parameter_counts(model: NaiveBayes) -> ParameterCounts:
+    """How many parameters a model has, and how many its full joint distribution would have.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+        Fitted, of the recipe "textbook".
+
+    Returns
+    -------
+    ParameterCounts
+        The free ones of the prior are K - 1 if it is estimated, none if it is given. The cuts of `Binned` and the prior
+        of `StudentT` are not counted. `Kernel` and `Stacked` have no fixed number: they raise a `RecipeError`.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> rows = {"coat": ["striped", "plain", "plain", "black"], "tail": [True, True, False, True]}
+    >>> print(parameter_counts(NaiveBayes("textbook").fit(rows, ["cat", "cat", "dog", "dog"])))
+                   stored   free
+    naive Bayes        12      7
+    P(X, Y)            12     11
+    P(X | Y)           12     10
+    P(Y | X)           12      6
+    """
+    factors = model._unweighed_factors("n_parameters_")
+    estimated = model.prior is None or (isinstance(model.prior, str) and model.prior == "estimated")
+    return count_factors(factors, model.schema_.names, len(model.classes_), estimated)

@@ -9,6 +9,7 @@ object                 pseudo-count of value a                    name accepted 
 `Lidstone(tau)`        tau                                        any number
 `MEstimate(m, p)`      m p_a, with p summing to one
 `Dirichlet(beta)`      beta_a - 1 (``"map"``), beta_a (``"mean"``)
+`Beta(b1, b0)`         the same for yes and no
 =====================  =========================================  ====================================
 
 Laplace smoothing is the MAP estimate under Dirichlet(2) and the posterior mean under Dirichlet(1).
@@ -233,6 +234,52 @@ class Dirichlet(Smoothing):
         else:
             beta = per_value("Dirichlet(beta)", self.beta, labels)  # type: ignore[arg-type]
         return beta - 1.0 if self.estimator == "map" else beta
+
+
+@dataclass(frozen=True)
+class Beta(Smoothing):
+    """A Beta prior on the probability of yes: the Dirichlet prior of two values.
+
+    Parameters
+    ----------
+    b1, b0 : float, default=2.0
+        The prior's parameters for yes and for no: of `Bernoulli` columns; of any other column with two values, the
+        second in sorted order is yes.
+    estimator : "map" or "mean", default="map"
+        The posterior's mode, ``(yes + b1 - 1) / (n + b1 + b0 - 2)``, with ``b1 - 1`` imaginary yeses and ``b0 - 1``
+        imaginary noes (so both must be at least 1); or its mean, ``(yes + b1) / (n + b1 + b0)``.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> tosses, coin = [[1], [1], [1], [0]], ["mine"] * 4
+    >>> for rule in ("none", Beta(3, 3), Beta(3, 3, "mean")):
+    ...     model = NaiveBayes("textbook", families="bernoulli", smoothing=rule).fit(tosses, coin)
+    ...     print(model.parameters()["x0"]["probability"])
+    [0.75]
+    [0.625]
+    [0.6]
+    """
+
+    b1: float = 2.0
+    b0: float = 2.0
+    estimator: Literal["map", "mean"] = "map"
+
+    def __post_init__(self) -> None:
+        for name in ("b1", "b0"):
+            require_number(f"Beta({name})", getattr(self, name), at_least=0)
+        self._as_dirichlet()
+
+    def _as_dirichlet(self) -> Dirichlet:
+        return Dirichlet((self.b0, self.b1), self.estimator)
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        if len(labels) != 2:
+            raise ParameterError(
+                f"Beta is a prior for two values, but here are {len(labels)}: {list(labels)[:10]}. Use Dirichlet for "
+                "more, and Categorical(categories) to declare a value that did not occur."
+            )
+        return self._as_dirichlet().pseudo_counts(counts, labels)
 
 
 NAMES: dict[str, Smoothing] = {

@@ -50,7 +50,7 @@ def as_family(value: Any, where: str = "families") -> Family:
     Examples
     --------
     >>> as_family("gaussian")
-    Gaussian(ties='none', ddof=0, floor=1e-09, rule='column')
+    Gaussian(ties='none', ddof=0, floor=1e-09, rule='column', interval=None)
     """
     if isinstance(value, Family):
         return value

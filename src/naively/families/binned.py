@@ -68,11 +68,11 @@ class Binned(Family):
 
     def estimate(self, histograms: Histograms, *, smoothing: Smoothing) -> Steps:
         """Cuts, and the probability of each bin; smoothing adds pseudo-counts to every bin."""
-        columns = [self._bins(histogram) for histogram in histograms.histograms]
+        columns = [self.bins_of(histogram) for histogram in histograms.histograms]
         probabilities = [smoothed_frequencies(counts, smoothing, _labels(counts)) for _, counts, _ in columns]
         return Steps([cuts for _, _, cuts in columns], probabilities)
 
-    def _bins(self, histogram: Histogram) -> tuple[IntArray, FloatArray, FloatArray]:
+    def bins_of(self, histogram: Histogram) -> tuple[IntArray, FloatArray, FloatArray]:
         """The bin of each cell, the counts (classes, bins), and the cuts between the bins."""
         counts = histogram.counts
         if not len(histogram.keys):
@@ -89,7 +89,7 @@ class Binned(Family):
     def leave_one_out(self, histograms: Histograms, *, smoothing: Smoothing) -> LeftOut:
         """The bins' counts without the row: exact, but that the cuts stay as they are."""
         columns = []
-        for bins, counts, _ in map(self._bins, histograms.histograms):
+        for bins, counts, _ in map(self.bins_of, histograms.histograms):
             columns.append(partial(_without, bins, counts, smoothing) if len(bins) else None)
         return left_out(histograms, columns)
 

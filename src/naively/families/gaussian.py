@@ -12,6 +12,7 @@ import numpy as np
 
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
+from naively.families.intervals import IntervalEstimate
 from naively.families.linear import classes_last
 from naively.families.moments import Moments, placed
 from naively.kernels import frozen, reference, repays_compiler
@@ -44,11 +45,19 @@ class Gaussian(Family):
     rule : "column" or "scikit-learn", default="column"
         "column" lifts variances that are below the floor and leaves the others exact. "scikit-learn" adds
         ``floor * (largest variance of any column)`` to every variance, as `GaussianNB` does.
+    interval : float, optional
+        The resolution of values that were rounded, in the column's unit: 1 for whole years. A cell then gives the
+        probability that a normal value is rounded to it, from half an interval below to half an interval above, which
+        is never above 1; by default the density.
 
     Notes
     -----
     A column that is constant over all rows gives no evidence. A class without a known value in a column borrows the
     mean and variance of all classes together.
+
+    Where the interval is small beside the standard deviation, the probability is the interval times the density; the
+    interval is then the same factor for all classes and tells none from another. It tells where a class has a standard
+    deviation of about the interval or less. It is for the user to say: means and variances know of no gaps.
 
     Examples
     --------
@@ -63,6 +72,7 @@ class Gaussian(Family):
     ddof: Literal[0, 1] = 0
     floor: float = 1e-9
     rule: Literal["column", "scikit-learn"] = "column"
+    interval: float | None = None
 
     def __post_init__(self) -> None:
         if self.ties not in ("none", "feature", "class", "all"):
@@ -72,6 +82,10 @@ class Gaussian(Family):
         if self.rule not in ("column", "scikit-learn"):
             raise ParameterError(f"Gaussian(rule) must be 'column' or 'scikit-learn', got {self.rule!r}.")
         require_number("Gaussian(floor)", self.floor, at_least=0)
+        if self.interval is not None:
+            require_number("Gaussian(interval)", self.interval, at_least=0)
+            if self.interval == 0:
+                raise ParameterError("Gaussian(interval) must be above 0; leave it out for densities.")
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
@@ -81,9 +95,15 @@ class Gaussian(Family):
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 
-    def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> GaussianEstimate:
+    def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> GaussianEstimate | IntervalEstimate:
         """Means and variances; smoothing does not touch them, the floor does."""
-        return GaussianEstimate(*self._parameters(centred(statistics), pooled(statistics)))
+        return self._estimate(centred(statistics), pooled(statistics))
+
+    def _estimate(self, of_class: Centred, of_all: Centred) -> GaussianEstimate | IntervalEstimate:
+        parameters = self._parameters(of_class, of_all)
+        if self.interval is None:
+            return GaussianEstimate(*parameters)
+        return IntervalEstimate(*parameters, float(self.interval))
 
     def _parameters(self, of_class: Centred, of_all: Centred) -> tuple[FloatArray, FloatArray]:
         """Means and variances (classes, ..., columns) from what is known of the classes and of all together."""
@@ -113,7 +133,7 @@ class Gaussian(Family):
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
         """The same estimate, of sums without one row at a time: exact, floors and ties included."""
-        return left_out(statistics, lambda *known: GaussianEstimate(*self._parameters(*known)).evidence)
+        return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
 
 Centred = tuple[FloatArray, FloatArray, FloatArray]

@@ -1,0 +1,149 @@
+"""How much a column tells of the class, from counts or densities: pure functions on arrays, classes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+
+from naively.typing import FloatArray, IntArray
+
+NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
+LARGEST_TABLE = 1 << 22
+"""At most so many numbers are held at once while densities are integrated."""
+
+
+def mutual_information(counts: FloatArray) -> float:
+    """The information, in bits, that the cell of a table of counts has on its row.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (classes, cells)
+
+    Examples
+    --------
+    >>> mutual_information(np.array([[4.0, 0.0], [0.0, 4.0]])), mutual_information(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    (1.0, 0.0)
+    """
+    total = counts.sum()
+    if total == 0:
+        return 0.0
+    expected = counts.sum(axis=1, keepdims=True) * (counts.sum(axis=0) / total)
+    return max(float(special.rel_entr(counts, expected).sum() / total / np.log(2)), 0.0)
+
+
+def table_freedom(counts: FloatArray) -> int:
+    """The degrees of freedom of a table of counts: (classes - 1) (cells - 1), of those that occur."""
+    classes, cells = (int(counts.any(axis=axis).sum()) for axis in (1, 0))
+    return max(classes - 1, 0) * max(cells - 1, 0)
+
+
+def symmetric_uncertainty(first: IntArray, second: IntArray, classes: IntArray) -> float:
+    """The information that two columns of codes share within the classes, as a part of all they hold.
+
+    Parameters
+    ----------
+    first, second, classes : ndarray of shape (rows,)
+        Codes, of zero or more. With a single class it is the plain symmetric uncertainty ``2 I / (H + H)``.
+
+    Returns
+    -------
+    float
+        From 0, independent, to 1, each tells the other; 0 where neither varies.
+
+    Examples
+    --------
+    >>> one, other = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> [round(symmetric_uncertainty(one, two, one * 0), 9) for two in (1 - one, other)]
+    [1.0, 0.0]
+    """
+    mine, theirs = _together(classes, first), _together(classes, second)
+    both = _together(mine, second)
+    whole = _entropy_sum(classes)
+    each = 2 * whole - _entropy_sum(mine) - _entropy_sum(theirs)
+    shared = each - (whole - _entropy_sum(both))
+    return min(max(float(2 * shared / each), 0.0), 1.0) if each > 1e-12 * len(first) else 0.0
+
+
+def _together(first: IntArray, second: IntArray) -> IntArray:
+    """One code for each pair of codes that occurs."""
+    pairs = first * (int(second.max(initial=0)) + 1) + second
+    return np.asarray(np.unique(pairs, return_inverse=True)[1])
+
+
+def _entropy_sum(codes: IntArray) -> float:
+    """The sum of ``c log c`` over the counts c of the codes."""
+    counts = np.bincount(codes)
+    return float(special.xlogy(counts, counts).sum())
+
+
+def density_information(
+    log_density: Callable[[FloatArray], FloatArray], edges: FloatArray, shares: FloatArray
+) -> FloatArray:
+    """The information, in bits, that a number has on the class, by integration.
+
+    Parameters
+    ----------
+    log_density : callable
+        From numbers (points, columns) to logarithms of densities (points, columns, classes).
+    edges : ndarray of shape (edges, columns), ascending
+        Between two of them the densities are smooth, and beyond them nothing matters.
+    shares : ndarray of shape (classes, columns)
+        The probability of each class.
+
+    Returns
+    -------
+    ndarray of shape (columns,)
+
+    Examples
+    --------
+    Two normal distributions that are far apart have one bit; equal ones have none.
+
+    >>> def log_density(x, means=np.array([0.0, 40.0])):
+    ...     return -0.5 * (x[:, :, None] - means) ** 2 - 0.5 * np.log(2 * np.pi)
+    >>> edges = np.linspace(-10.0, 50.0, 241)[:, None]
+    >>> density_information(log_density, edges, np.full((2, 1), 0.5)).round(9).tolist()
+    [1.0]
+    """
+    result = np.zeros(edges.shape[1])
+    n_classes = len(shares)
+    step = max(1, LARGEST_TABLE // max(edges.shape[1] * n_classes * len(NODES), 1))
+    for start in range(0, len(edges) - 1, step):
+        part = edges[start : start + step + 1]
+        half = np.diff(part, axis=0) / 2
+        for node, weight in zip(NODES, NODE_WEIGHTS, strict=True):
+            logs = log_density(part[:-1] + half * (1 + node))
+            joint = np.exp(logs) * shares.T
+            mixture = joint.sum(axis=2)
+            entropy = special.xlogy(mixture, mixture)
+            gain = np.where(joint > 0, joint * logs, 0.0).sum(axis=2) - entropy
+            result += (weight * half * gain).sum(axis=0)
+    return np.asarray(np.clip(result / np.log(2), 0.0, None))
+
+
+def standardised_gap(weight: FloatArray, mean: FloatArray, scatter: FloatArray) -> FloatArray:
+    """How far the extreme class means are apart, in standard deviations within the classes.
+
+    Parameters
+    ----------
+    weight, mean, scatter : ndarray of shape (classes, ...)
+        Of each class: how many, their mean, and the sum of the squared deviations from it.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Infinity where the classes differ and nothing varies within them; 0 where nothing differs.
+
+    Examples
+    --------
+    >>> standardised_gap(np.array([4.0, 4.0]), np.array([1.0, 4.0]), np.array([16.0, 16.0])).tolist()
+    1.5
+    """
+    known = weight > 0
+    total = weight.sum(axis=0)
+    gap = np.where(known, mean, -np.inf).max(axis=0) - np.where(known, mean, np.inf).min(axis=0)
+    gap = np.where(known.any(axis=0), gap, 0.0)
+    deviation = np.sqrt(scatter.sum(axis=0) / np.where(total > 0, total, 1.0))
+    with np.errstate(divide="ignore"):
+        return np.where(gap > 0, gap / np.where(gap > 0, deviation, 1.0), 0.0)
