@@ -17,6 +17,7 @@ from naively.explanation import attribute, explanation
 from naively.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively.pooled import PooledScorer
 from naively.recipes import as_recipe
+from naively.spoken import spoken_tokens
 from naively.table import Table, require_rows
 from naively.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -130,7 +131,7 @@ class Answers(Estimation):
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
 
-    def explain(self, X: Any, target: Any = None, prior: Any = None) -> Any:
+    def explain(self, X: Any, target: Any = None, prior: Any = None, tokens: int = 10) -> Any:
         """Why each row is, or is not, of a class: the evidence of the prior and of every column, in bits.
 
         A bit doubles the odds. The bits of a row add up to ``log2(P / (1 - P))``, P being the probability of the class;
@@ -142,6 +143,8 @@ class Answers(Estimation):
             As in `predict`.
         target : label, optional
             The class to speak for; by default each row's predicted one.
+        tokens : int, default=10
+            Of a column of prose, so many tokens are named, those that say most; 0 to keep it in one line.
 
         Returns
         -------
@@ -169,7 +172,9 @@ class Answers(Estimation):
             chosen = np.full(table.n_rows, self._class_code(target))
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
-        return explanation(X, table, positions, self.schema_.names, scorer.names, self.classes_, chosen, bits)
+        spoken = spoken_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
+        names = self.schema_.names
+        return explanation(X, table, positions, names, scorer.names, self.classes_, chosen, bits, spoken)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()

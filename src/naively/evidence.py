@@ -138,6 +138,12 @@ class Scorer:
             result[:, factor.members] = factor.estimate.evidence(self._read(factor, table, positions)(_all(table)))
         return result
 
+    def token_evidence(self, factor: Factor, place: int, text: str) -> tuple[list[str], FloatArray]:
+        """The tokens of a text in one of a factor's columns, and what each says, (tokens, classes)."""
+        estimate: Any = factor.estimate
+        tokens: tuple[list[str], FloatArray] = estimate.token_evidence(place, text)
+        return tokens
+
     def _reader(self, factor: Factor, table: Table, positions: IntArray | None) -> Callable[[FloatArray, slice], None]:
         estimate: Any = factor.estimate
         if isinstance(table, SparseTable) and isinstance(estimate, LinearEstimate):

@@ -32,6 +32,9 @@ FIELDS = ("row", "column", "value", "class", "bits")
 PRIOR = "prior"
 """What the first term of every row is called."""
 
+OTHER_TOKENS = "(the rest of the text)"
+"""What stands for the tokens that are not named, and for what is said by there being a text at all."""
+
 PAIRED = " & "
 """What stands between the columns of a term that reads two."""
 
@@ -82,18 +85,30 @@ def attribute(log_prior: FloatArray, evidence: FloatArray, chosen: IntArray) -> 
     evidence = np.where(answered[:, None, None], evidence, 0.0)
     total = np.where(answered[:, None], total, prior)
     before, after = _shares_of_the_rest(prior, chosen), _shares_of_the_rest(total, chosen)
-    mean = logarithmic_mean(before, after)
-    scale = mean.sum(axis=1, keepdims=True)
-    decided = scale[:, 0] == 0  # nothing is left of the others, or there never was any
-    weights = np.where(decided[:, None], np.exp(before), mean / np.where(scale > 0, scale, 1.0))
+    weights, scale = _weights_of_the_rest(before, after)
 
     known = np.where(np.isfinite(evidence), evidence, 0.0)
     result = np.empty((len(evidence), 1 + evidence.shape[1]))
     result[:, 0] = log_odds(prior, chosen)
     result[:, 1:] = np.einsum("rtk,rk->rt", known[rows, :, chosen][:, :, None] - known, weights)
     if len(known) and np.isneginf(evidence).any():
-        _add_the_impossible(result[:, 1:], evidence, chosen, np.exp(before), scale[:, 0], np.isneginf(after))
+        _add_the_impossible(result[:, 1:], evidence, chosen, np.exp(before), scale, np.isneginf(after))
     return result / math.log(2)
+
+
+def opponents(log_prior: FloatArray, evidence: FloatArray, chosen: IntArray) -> FloatArray:
+    """The weights (rows, classes) by which the other classes are one opponent: see above."""
+    prior = np.broadcast_to(log_prior, (len(evidence), evidence.shape[2]))
+    total = prior + evidence.sum(axis=1)
+    return _weights_of_the_rest(_shares_of_the_rest(prior, chosen), _shares_of_the_rest(total, chosen))[0]
+
+
+def _weights_of_the_rest(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The weight of each other class, and the sum of the means it is a share of (0: nothing is left of the others)."""
+    mean = logarithmic_mean(before, after)
+    scale = mean.sum(axis=1)
+    decided = (scale == 0)[:, None]
+    return np.where(decided, np.exp(before), mean / np.where(scale > 0, scale, 1.0)[:, None]), scale
 
 
 def log_odds(scores: FloatArray, chosen: IntArray) -> FloatArray:
@@ -172,8 +187,9 @@ def explanation(
     classes: AnyArray,
     chosen: IntArray,
     bits: FloatArray,
+    spoken: Mapping[tuple[int, str], list[tuple[str, float]]] | None = None,
 ) -> Any:
-    """The bits, named: one row per table row and term.
+    """The bits, named: one row per table row and term; a text's also by token.
 
     Parameters
     ----------
@@ -187,6 +203,8 @@ def explanation(
     classes : ndarray
     chosen : ndarray of shape (rows,)
     bits : ndarray of shape (rows, 1 + terms)
+    spoken : mapping, optional
+        By row and column, the tokens of a text and their bits, in place of the text.
     """
     n_rows, n_terms = bits.shape
     cells = {
@@ -200,7 +218,23 @@ def explanation(
         "class": np.repeat(classes[chosen], n_terms).tolist(),
         "bits": bits.ravel().tolist(),
     }
-    return as_frame(data, classes, X)
+    return as_frame(_by_token(data, spoken) if spoken else data, classes, X)
+
+
+def _by_token(
+    data: dict[str, list[Any]], spoken: Mapping[tuple[int, str], list[tuple[str, float]]]
+) -> dict[str, list[Any]]:
+    """The same with a line per token in place of the line of their text; what is left of it stays under its column."""
+    lines = []
+    for row, column, value, label, bits in zip(*(data[field] for field in FIELDS), strict=True):
+        tokens = spoken.get((row, column))
+        if tokens is None:
+            lines.append((row, column, value, label, bits))
+            continue
+        lines.extend((row, column, token, label, said) for token, said in tokens)
+        rest = bits - math.fsum(said for _, said in tokens)
+        lines.append((row, column, OTHER_TOKENS, label, rest))
+    return dict(zip(FIELDS, map(list, zip(*lines, strict=True)), strict=True))
 
 
 def _values_of(term: str, cells: Mapping[str, list[str | None]], n_rows: int) -> list[Any]:

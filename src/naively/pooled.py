@@ -7,17 +7,19 @@ the rest of the statistics.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from naively.additive.model import Column, Reweighted
+from naively.additive.model import Reweighted
 from naively.additive.stacking import centred
+from naively.additive.terms import Column
 from naively.dependence.additive import take_rows
 from naively.dependence.experts import PairExpert
 from naively.dependence.strong import StrongModel, fit_strong
 from naively.engines.threads import in_order
-from naively.evidence import Finish
+from naively.evidence import Factor, Finish, text_reader
 from naively.labels import positions_in, recoded
 from naively.schema import Schema
 from naively.table import Table
@@ -46,6 +48,7 @@ class PooledScorer:
                 weighed.kept, weighed.codes, n_classes, weighed.model, weights=weighed.weights
             )
         self._log_prior = weighed.model.log_prior
+        self._prose = {weighed.readable[place] for place, (kind, _) in enumerate(weighed.kept) if kind == "text"}
         self._names = [schema.names[place] for place in weighed.readable]
         self.names = [*schema.names, *self._extra_names()]
 
@@ -85,6 +88,12 @@ class PooledScorer:
         terms[:, -1] = total - terms.sum(axis=1)
         return terms
 
+    def token_evidence(self, factor: Factor, place: int, text: str) -> tuple[list[str], FloatArray]:
+        """The tokens of a text in one of a factor's columns, and what each says, (tokens, classes)."""
+        estimate: Any = factor.estimate
+        names, said = estimate.token_evidence(place, text)
+        return names, said * self.model.pool.expert_weights[0]
+
     def _additive(self) -> Reweighted:
         """The additive part of the pool."""
         first = self.model.experts[0]
@@ -116,7 +125,10 @@ class PooledScorer:
         columns: list[Column] = []
         for place, labels in zip(self.weighed.readable, self.weighed.labels, strict=True):
             position = place if positions is None else int(positions[place])
-            if labels is None:
+            if place in self._prose:
+                texts = text_reader(table, [position])(slice(0, table.n_rows))[0]
+                columns.append(("text", np.array([*texts, None], dtype=object)[:-1]))
+            elif labels is None:
                 columns.append(("numeric", _numbers(table, position)))
             else:
                 columns.append(("categorical", _codes(table, position, labels)))

@@ -16,6 +16,7 @@ from naively.families.counts import Counts
 from naively.families.gaussian import centred
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
+from naively.families.tokens import Tokens
 from naively.frames import tidy_frame
 from naively.histogram import Histogram
 from naively.information import density_information, mutual_information, standardised_gap, table_freedom
@@ -78,6 +79,8 @@ def ranked(names: Sequence[str], fields: dict[str, AnyArray], like: Any = None) 
 def cell_tables(group: Group) -> list[FloatArray] | None:
     """The counts (classes, cells) of each column that is, or can be cut into, a few cells; None for plain numbers."""
     found = next((table for table in group.tables if isinstance(table, (Counts, Histograms))), group.tables[0])
+    if isinstance(found, Tokens):
+        return [table.dense(table.mass.high).T for table in found.tables]  # one token drawn from the text
     if isinstance(found, Counts):
         return [found.table(place).high for place in range(len(found.columns))]
     if isinstance(found, Histograms):

@@ -9,16 +9,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from naively.additive.curves import Curve, Curves
-from naively.additive.model import (
-    AdditiveModel,
-    Column,
-    ColumnStatistics,
-    LabelColumn,
-    NumericColumn,
-    Term,
-    TextTerm,
-    fit_additive,
-)
+from naively.additive.model import AdditiveModel, fit_additive
+from naively.additive.terms import Column, ColumnStatistics, LabelColumn, NumericColumn, Term, TextTerm
 from naively.errors import ParameterError, SchemaError
 from naively.evidence import Factor
 from naively.families import Categorical, Estimate, Family, Stacked, Text

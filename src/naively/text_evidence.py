@@ -67,6 +67,12 @@ class TokenScores:
         """The mass of each class."""
         return masses(self.table.codes, self.table.mass.high, self.table.n_classes)
 
+    def ratio_of_cells(self, share: float) -> FloatArray:
+        """What a tally of one says for the class of each cell, less what it says for a class without the token."""
+        expected = (self.marginal + 1.0) / (self.totals.sum() + len(self.marginal))
+        of_class = self.totals[self.table.codes] * expected[self.table.tokens]
+        return np.asarray(np.log1p((1 - share) / share * self.table.mass.high / of_class))
+
     def read(self, texts: Sequence[str | None]) -> tuple[TokenRows, IntArray]:
         """The tallies of texts, and where the token of each entry stands (-1: unknown)."""
         rows = tally_texts(texts, self.view)

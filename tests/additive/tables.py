@@ -3,8 +3,9 @@
 import numpy as np
 
 from naively.additive.densities import FAMILIES
-from naively.additive.model import LabelColumn, NumericColumn, fit_additive
+from naively.additive.model import fit_additive
 from naively.additive.tempering import CANDIDATES
+from naively.additive.terms import LabelColumn, NumericColumn
 from naively.histogram import Histogram
 
 

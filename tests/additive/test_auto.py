@@ -8,8 +8,9 @@ import naively.additive.categories as categories
 import naively.additive.tempering as tempering
 from naively.additive.calibration import calibration
 from naively.additive.curves import Curve, Curves
-from naively.additive.model import dealt_folds, is_missing
+from naively.additive.model import dealt_folds
 from naively.additive.tempering import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
+from naively.additive.terms import is_missing
 
 from .tables import fit
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from naively.additive.model import Column
+from naively.additive.terms import Column
 from naively.dependence.ande import estimate_one_parent, leave_out_marginals
 from naively.dependence.counts import count_pairs
 from naively.dependence.discretise import plan_bins

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from naively.additive import categories
 from naively.additive.densities import Sample
 from naively.additive.effects import Basis, category_basis, numeric_basis
-from naively.additive.stacking import StackedColumn, interpolate, stack
+from naively.additive.stacking import StackedColumn, stack
 from naively.additive.tempering import (
     CANDIDATES,
     Coefficients,
@@ -26,111 +25,24 @@ from naively.additive.tempering import (
     fit_temperature,
     log_loss,
     log_softmax,
+    scores,
+)
+from naively.additive.terms import (
+    Column,
+    ColumnStatistics,
+    Estimated,
+    LabelColumn,
+    NumericColumn,
+    Term,
+    TextTerm,
+    is_missing,
 )
 from naively.engines.threads import in_order
-from naively.histogram import Histogram
 from naively.typing import AnyArray, FloatArray, IntArray
 
 FOLDS = 4
 FEW_ROWS = 20
 """Below so many kept rows only a temperature is fitted."""
-
-Column = tuple[str, AnyArray]
-"""("numeric", float64 with NaN) or ("categorical", codes with -1 where missing and anything past the end unknown)."""
-
-
-@dataclass(frozen=True)
-class NumericColumn:
-    """What is known of a numeric column: its histogram, and n, mean and scatter of each class."""
-
-    histogram: Histogram
-    moments: tuple[FloatArray, FloatArray, FloatArray]
-
-    @property
-    def observed(self) -> FloatArray:
-        """The weight of the known cells of each class."""
-        return self.moments[0]
-
-
-@dataclass(frozen=True)
-class LabelColumn:
-    """What is known of a categorical column: its counts (classes, values)."""
-
-    counts: FloatArray
-
-    @property
-    def observed(self) -> FloatArray:
-        """The weight of the known cells of each class."""
-        return np.asarray(self.counts.sum(axis=1))
-
-
-class TextEstimate(Protocol):
-    """The evidence of a text column."""
-
-    def evidence(self, texts: Any) -> FloatArray:
-        """The evidence (classes, rows) of texts, centred; 0 where missing."""
-
-    def leave_one_out(self, texts: Any, codes: IntArray) -> FloatArray:
-        """The same without the text itself."""
-
-
-@runtime_checkable
-class TextStatistics(Protocol):
-    """What is known of a text column; its estimate needs the kept rows."""
-
-    @property
-    def observed(self) -> FloatArray:
-        """The weight of the known cells of each class."""
-
-    def fitted(self, texts: Any, codes: IntArray, weights: FloatArray, log_prior: FloatArray) -> TextEstimate:
-        """The evidence of the column, pooled on kept rows."""
-
-
-ColumnStatistics = NumericColumn | LabelColumn | TextStatistics
-Estimated = StackedColumn | categories.CategoryTable | TextEstimate
-
-
-@dataclass(frozen=True)
-class Term:
-    """One additive term of the score.
-
-    Parameters
-    ----------
-    kind : "numeric", "categorical", "missing" or "text"
-        A curve (`table` at `knots`), a table of values whose last entry is for an unknown one, or a table of
-        (known, missing).
-    column : int
-        The column that it reads.
-    knots : ndarray
-        Empty unless numeric.
-    table : ndarray (classes, ...)
-    """
-
-    kind: str
-    column: int
-    knots: FloatArray
-    table: FloatArray
-
-    def evidence(self, values: AnyArray) -> FloatArray:
-        """The evidence (classes, rows) of the cells of its column."""
-        if self.kind == "numeric":
-            return interpolate(self.knots, self.table, values)
-        if self.kind == "missing":
-            return np.asarray(self.table[:, is_missing(values).astype(np.int64)])
-        return categories.look_up(self.table, values)
-
-
-@dataclass(frozen=True)
-class TextTerm(Term):
-    """The term of a text column: the estimate's evidence times a weight per class, and `table` for every known text."""
-
-    estimate: TextEstimate
-    weights: FloatArray
-
-    def evidence(self, values: AnyArray) -> FloatArray:
-        """The evidence (classes, rows) of texts."""
-        said = self.weights[:, None] * self.estimate.evidence(values)
-        return np.asarray(said + np.where(is_missing(values), 0.0, self.table))
 
 
 @dataclass(frozen=True)
@@ -226,8 +138,8 @@ class AdditiveModel:
     log_prior, bias : ndarray (classes,)
     terms : list of Term
     loo : LeaveOneOut
-    estimates, bases, indicators
-        What the terms were made of, so that other weights can be folded into them.
+    estimates, bases, indicators, statistics, class_weights, fitted
+        What the terms were made of, so that other weights can be folded into them, and other rows left out.
     """
 
     log_prior: FloatArray
@@ -237,6 +149,19 @@ class AdditiveModel:
     estimates: Sequence[Estimated]
     bases: Sequence[Basis]
     indicators: Sequence[tuple[int, categories.CategoryTable]]
+    statistics: Sequence[ColumnStatistics]
+    class_weights: FloatArray
+    fitted: Coefficients
+
+    def left_out_scores(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+        """The scores (rows, classes) of rows that were learnt, each by estimates without it."""
+        design = self._design(columns, codes, weights)
+        return scores(design, self.fitted).T
+
+    def _design(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> Design:
+        return left_out_design(
+            self.statistics, self.class_weights, self.estimates, self.indicators, self.bases, columns, codes, weights
+        )
 
     @property
     def numeric_terms(self) -> AnyArray:
@@ -256,13 +181,6 @@ class AdditiveModel:
             if term.table.any() or term.kind == "text"
         ]
         return Reweighted(prior_scale * self.log_prior + bias, terms)
-
-
-def is_missing(values: AnyArray) -> AnyArray:
-    """Which cells are missing: NaN among floats, negative codes among integers, None among texts."""
-    if values.dtype.kind == "O":
-        return np.array([value is None for value in values.tolist()], dtype=bool)
-    return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
 
 
 def fit_additive(
@@ -302,27 +220,13 @@ def fit_additive(
         return statistic.fitted(values, codes, weights, log_prior)
 
     estimates = list(in_order(estimated, list(zip(statistics, kept, strict=True)), n_threads))
-    evidence = [
-        _leave_one_out(estimate, statistic, values, codes)
-        for estimate, statistic, (_, values) in zip(estimates, statistics, kept, strict=True)
-    ]
     indicators = _missing_indicators(kept, statistics, class_weights)
-    for column, table in indicators:
-        evidence.append(table.leave_one_out(is_missing(kept[column][1]).astype(np.int64), codes))
     chosen = {name: CANDIDATES[name] for name in (candidates if weights.sum() >= FEW_ROWS else ["T"])}
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     bases = [
         _basis(one, values) if with_effects else _no_basis for one, (_, values) in zip(statistics, kept, strict=True)
     ]
-    design = Design(
-        evidence=np.stack(evidence, axis=2),
-        log_prior=categories.leave_one_out_log_prior(class_weights, codes),
-        codes=codes,
-        weights=weights,
-        effects=np.concatenate([basis(values) for basis, (_, values) in zip(bases, kept, strict=True)], axis=1),
-        counted=np.concatenate([np.ones(len(statistics)), np.zeros(len(indicators))]),
-        penalty=np.ones(len(statistics) + len(indicators)),
-    )
+    design = left_out_design(statistics, class_weights, estimates, indicators, bases, kept, codes, weights)
     design = replace(design, temperature=fit_temperature(design))
     folds = dealt_folds(codes, FOLDS)
     crossed, fitted = cross_fit(design, folds, chosen)
@@ -338,7 +242,37 @@ def fit_additive(
         log_posterior=log_softmax(np.tensordot(shares, crossed, axes=1)).T,
     )
     terms = fold_terms(estimates, bases, indicators, averaged)
-    return AdditiveModel(log_prior, averaged.bias, terms, loo, estimates, bases, indicators)
+    return AdditiveModel(
+        log_prior, averaged.bias, terms, loo, estimates, bases, indicators, statistics, class_weights, averaged
+    )
+
+
+def left_out_design(
+    statistics: Sequence[ColumnStatistics],
+    class_weights: FloatArray,
+    estimates: Sequence[Estimated],
+    indicators: Sequence[tuple[int, categories.CategoryTable]],
+    bases: Sequence[Basis],
+    columns: Sequence[Column],
+    codes: IntArray,
+    weights: FloatArray,
+) -> Design:
+    """Rows that were learnt, each as seen by estimates without it."""
+    evidence = [
+        _leave_one_out(estimate, statistic, values, codes)
+        for estimate, statistic, (_, values) in zip(estimates, statistics, columns, strict=True)
+    ]
+    for column, table in indicators:
+        evidence.append(table.leave_one_out(is_missing(columns[column][1]).astype(np.int64), codes))
+    return Design(
+        evidence=np.stack(evidence, axis=2),
+        log_prior=categories.leave_one_out_log_prior(class_weights, codes),
+        codes=codes,
+        weights=weights,
+        effects=np.concatenate([basis(values) for basis, (_, values) in zip(bases, columns, strict=True)], axis=1),
+        counted=np.concatenate([np.ones(len(statistics)), np.zeros(len(indicators))]),
+        penalty=np.ones(len(statistics) + len(indicators)),
+    )
 
 
 def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:

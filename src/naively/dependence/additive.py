@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from naively.additive.model import AdditiveModel, Column, LeaveOneOut, Reweighted
+from naively.additive.model import AdditiveModel, LeaveOneOut, Reweighted
+from naively.additive.terms import Column
 from naively.dependence.softmax_regression import Penalty, ScoreDesign, SoftmaxWeights
 from naively.typing import AnyArray, FloatArray, IntArray
 

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.additive.model import Column
+from naively.additive.terms import Column
 from naively.typing import FloatArray, IntArray
 
 MISSING = -1
+
+TOO_MANY = 1 << 40
+"""How many values prose has: too many for any table."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def plan_bins(
     weights: FloatArray | None = None,
     n_categories: Sequence[int | None] | None = None,
 ) -> BinPlan:
-    """Equal-frequency bins for numeric columns, categories as they are.
+    """Equal-frequency bins for numeric columns, categories as they are; prose fits no table.
 
     Parameters
     ----------
@@ -110,7 +113,10 @@ def plan_bins(
     cuts: list[FloatArray | None] = []
     sizes: list[int] = []
     for index, (kind, values) in enumerate(columns):
-        if kind == "numeric":
+        if kind == "text":
+            cuts.append(None)
+            sizes.append(TOO_MANY)
+        elif kind == "numeric":
             column_cuts = equal_frequency_cuts(values, weights, n_bins)
             cuts.append(column_cuts)
             sizes.append(len(column_cuts) + 1)

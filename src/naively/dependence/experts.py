@@ -9,7 +9,8 @@ from typing import Literal, Protocol
 import numpy as np
 from scipy.special import log_softmax
 
-from naively.additive.model import AdditiveModel, Column, Reweighted
+from naively.additive.model import AdditiveModel, Reweighted
+from naively.additive.terms import Column
 from naively.dependence.additive import candidate_design, candidate_scorer, other_columns_scorer, take_rows
 from naively.dependence.ande import OneParentModel, estimate_one_parent
 from naively.dependence.counts import count_pairs, count_triples

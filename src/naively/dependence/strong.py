@@ -1,6 +1,6 @@
 """Recipe ``strong``: the additive recipe and the experts beside it, pooled by their logarithms.
 
-``additive (with pairs if they pay) + A1DE + A2DE where small + two joint Gaussians -> log-pool -> floor``
+``additive (with pairs if they pay) + A1DE + A2DE where small + two joint Gaussians + words -> log-pool -> floor``
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.additive.model import AdditiveModel, Column
+from naively.additive.model import AdditiveModel
+from naively.additive.terms import Column
 from naively.dependence.additive import take_rows
 from naively.dependence.experts import (
     Expert,
@@ -23,6 +24,7 @@ from naively.dependence.experts import (
 )
 from naively.dependence.pairs import PairTerm
 from naively.dependence.pool import LogPool, fit_log_pool, floor_log_proba, floor_share
+from naively.dependence.token_weights import fit_words
 from naively.typing import FloatArray, IntArray
 
 # Rows scored at once: the experts hold a few tables per row.
@@ -85,7 +87,7 @@ def fit_strong(
     Parameters
     ----------
     columns
-        ``("numeric", floats with NaN)`` or ``("categorical", codes with -1)`` each.
+        ``("numeric", floats with NaN)``, ``("categorical", codes with -1)`` or ``("text", texts or None)`` each.
     target
         Class of each row, ``0 .. n_classes - 1``.
     n_classes
@@ -104,6 +106,7 @@ def fit_strong(
         fit_two_parents(*data),
         fit_gaussian(*data, kind="normal scores"),
         fit_gaussian(*data, kind="standardised"),
+        fit_words(additive, columns, target, weights),
     ]
     experts = [expert for expert in found if expert is not None]
     kept = additive.loo
