@@ -183,7 +183,7 @@ def test_columns_without_a_single_value_still_have_text_for_a_type():
 
 
 def test_without_pandas_it_is_a_dict_that_prints(monkeypatch):
-    monkeypatch.setattr(explanation, "find_spec", lambda name: None)
+    monkeypatch.setattr("naively.frames.find_spec", lambda name: None)
     model = NaiveBayes("textbook").fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"])
     found = model.explain(np.arange(7.0)[:, None])
     assert isinstance(found, Explanation)

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from naively.errors import ParameterError
+from naively.frames import native_frame
 from naively.table import Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -234,10 +234,6 @@ def as_frame(data: dict[str, list[Any]], classes: AnyArray, X: Any) -> Any:
     """An explanation as a frame of X's library, or pandas', or as a plain dict of lists."""
     import narwhals as nw
 
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    frame = frame if isinstance(frame, nw.DataFrame) else None
-    if frame is None and find_spec("pandas") is None:
-        return Explanation(data)
     kinds = {"i": nw.Int64(), "u": nw.Int64(), "b": nw.Boolean(), "f": nw.Float64()}
     types: dict[str, Any] = {
         "row": nw.Int64(),
@@ -246,8 +242,8 @@ def as_frame(data: dict[str, list[Any]], classes: AnyArray, X: Any) -> Any:
         "class": kinds.get(classes.dtype.kind, nw.String()),
         "bits": nw.Float64(),
     }
-    backend = nw.Implementation.PANDAS if frame is None else frame.implementation
-    return nw.from_dict(data, schema=types, backend=backend).to_native()
+    frame = native_frame(data, X, types)
+    return Explanation(data) if frame is None else frame
 
 
 # -- show -----------------------------------------------------------------------------------------------------------
