@@ -166,7 +166,9 @@ def no_and_yes(threshold: float) -> tuple[Label, Label]:
     >>> no_and_yes(0.0), no_and_yes(10.0)
     ((0.0, 1.0), (10.0, 11.0))
     """
-    return (0.0, 1.0) if 0 <= threshold < 1 else (threshold, float(max(threshold + 1, np.nextafter(threshold, np.inf))))
+    if 0 <= threshold < 1:
+        return 0.0, 1.0
+    return float(threshold), float(max(threshold + 1, np.nextafter(threshold, np.inf)))
 
 
 def _categorical(factor: Factor, *_: Any) -> Labels:

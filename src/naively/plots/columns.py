@@ -70,7 +70,7 @@ def _labels_of(model: NaiveBayes, member: int) -> tuple[list[str], FloatArray] |
     parameters = model.parameters()[name]
     if isinstance(parameters["family"], (Categorical, Bernoulli)):
         values, probabilities = model._label_probabilities(member)
-        return [str(value) for value in values], probabilities
+        return [f"{value:g}" if isinstance(value, float) else str(value) for value in values], probabilities
     if isinstance(parameters["family"], Poisson):
         most = parameters["rate"].max()
         counts = np.arange(int(most + 4 * np.sqrt(most)) + 2, dtype=np.float64)
@@ -165,9 +165,10 @@ def plot_images(model: NaiveBayes, shape: tuple[int, int], parameter: str = "mea
         raise ParameterError(f"shape {shape!r} has {int(np.prod(shape))} pixels; there are {len(parameters)} columns.")
     pixels = np.stack([parameters[name][parameter] for name in model.schema_.names], axis=1)
     n_classes = len(model.classes_)
+    low = min(float(pixels.min()), 0.0)
     axes = np.ravel(axes_or_new(axes, 1, n_classes, (0.9 * n_classes, 1.2)))
     for label, image, ax in zip(model.classes_.tolist(), pixels, axes, strict=True):
-        ax.imshow(image.reshape(shape), cmap="gray_r", vmin=0 if pixels.min() >= 0 else None, vmax=pixels.max())
+        ax.imshow(image.reshape(shape), cmap="gray_r", interpolation="none", vmin=low, vmax=pixels.max())
         ax.set_title(str(label), fontsize="small")
         ax.set_axis_off()
     return axes

@@ -106,7 +106,7 @@ def _draw_surface(model: NaiveBayes, members: Sequence[int], points: FloatArray,
         if lead.max() < 0:
             continue
         ax.contourf(x, y, lead, levels=[0, 1e9], colors=[colour_of(code)], alpha=0.2)
-        if lead.min() < 0:
+        if lead.min() < 0 and code < len(model.classes_) - 1:  # the last one's boundaries are those of the others
             ax.contour(x, y, lead, levels=[0], colors="#444444", linewidths=0.8)
     ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
 
