@@ -49,7 +49,7 @@ def boundary(ax):
     return np.concatenate([path.vertices for path in lines.get_paths()])
 
 
-# -- Decision surfaces ------------------------------------------------------------------------------------------------
+# -- Decision surfaces ----------------------------------------------------------------------------------------------
 
 
 def test_the_boundary_is_where_two_classes_are_equally_probable():
@@ -112,7 +112,7 @@ def test_rows_without_the_columns():
         plot_decision_surface(model, {"island": ["Dream"]}, columns=("body_mass_g", "bill_depth_mm"))
 
 
-# -- Densities ----------------------------------------------------------------------------------------------------------
+# -- Densities ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("family", [Gaussian(), StudentT(), Kernel()])
@@ -168,7 +168,7 @@ def test_constant_columns_shares_and_unknown_columns():
         plot_densities(model, "void")
 
 
-# -- Images -------------------------------------------------------------------------------------------------------------
+# -- Images ---------------------------------------------------------------------------------------------------------
 
 
 def test_images_are_the_means():
@@ -185,7 +185,7 @@ def test_images_are_the_means():
         plot_images(model, (8, 8), "rate")
 
 
-# -- Reliability and evidence -------------------------------------------------------------------------------------------
+# -- Reliability and evidence ---------------------------------------------------------------------------------------
 
 
 def test_reliability_of_models_and_calibrations():
@@ -211,7 +211,7 @@ def test_the_bars_of_evidence_add_up_to_the_log_odds(frame):
     (bars,) = ax.containers
     p = model.predict_proba(frame)[1].max()
     assert sum(bar.get_width() for bar in bars) == pytest.approx(np.log2(p / (1 - p)))
-    assert [tick.get_text() for tick in ax.get_yticklabels()][0] == "prior"
+    assert ax.get_yticklabels()[0].get_text() == "prior"
     few = drawn(plot_evidence(shown, row=1, most=3))
     assert len(few.containers[0]) == 4
     assert few.get_yticklabels()[-1].get_text() == "4 others"
@@ -225,7 +225,7 @@ def test_evidence_without_end_has_no_picture():
         plot_evidence(model.explain([["x"]]))
 
 
-# -- Imports ------------------------------------------------------------------------------------------------------------
+# -- Imports --------------------------------------------------------------------------------------------------------
 
 
 def test_matplotlib_is_imported_when_something_is_drawn():

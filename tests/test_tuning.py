@@ -34,7 +34,7 @@ def dealt(n_rows, n_folds, codes=None, seed=0):
     return as_folds(n_folds, codes, codes, stratify=True, seed=seed)
 
 
-# -- Folds --------------------------------------------------------------------------------------------------------
+# -- Folds ----------------------------------------------------------------------------------------------------------
 
 
 @given(cases(min_rows=4, max_rows=12), st.integers(2, 4), st.integers(0, 5))
@@ -257,7 +257,7 @@ def test_works_in_scikit_learns_grid_search():
     assert str(search.best_params_["families"]) == str(ours.best_params_["families"])
 
 
-# -- Bad input --------------------------------------------------------------------------------------------------------
+# -- Bad input ------------------------------------------------------------------------------------------------------
 
 OK = {"prior": ["uniform"]}
 
@@ -303,7 +303,7 @@ def test_bad_rows(arguments, message):
         tune(textbook(), X, Y, OK, **arguments)
 
 
-# -- Progress ---------------------------------------------------------------------------------------------------------
+# -- Progress -------------------------------------------------------------------------------------------------------
 
 
 def test_progress_is_shown_when_it_takes_long(monkeypatch, capsys):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from naively.errors import ParameterError, RecipeError
 from naively.evidence import checked_numbers, chosen_columns, make_factors
 from naively.families import Gaussian, Multinomial, Stacked
 from naively.imputation import filled, fillings
-from naively.recipes import as_recipe
+from naively.recipes import RECIPES, as_recipe
 from naively.schema import position_of
 from naively.table import Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -41,6 +43,24 @@ class BayesError(NamedTuple):
     error: float
     standard_error: float
     n: int
+
+
+class _OfDensities:
+    """A method that models of a recipe that weighs evidence do not have: for them `hasattr` says no.
+
+    scikit-learn asks in this way what an estimator can do.
+    """
+
+    def __init__(self, method: Callable[..., Any]):
+        self._method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self._method
+        if isinstance(model.recipe, str) and model.recipe in RECIPES:  # a bad one is refused when it is used
+            model._require_density(self._method.__name__)
+        return self._method.__get__(model, owner)
 
 
 class Generation(Answers):
@@ -115,6 +135,7 @@ class Generation(Answers):
                 "which it is none. Use recipe='textbook'."
             )
 
+    @_OfDensities
     def score_samples(self, X: Any, prior: Any = None) -> FloatArray:
         """The log-density of each row, ``log p(x) = log sum_j P(j) p(x | j)``: low for rows unlike those learnt.
 
@@ -142,7 +163,6 @@ class Generation(Answers):
         array([  -0.9,   -7.7, -243.6])
         """
         table, positions, scorer, decider = self._ready(X, prior)
-        self._require_density("score_samples")
         self._require_no_stacking("score_samples")
         result = np.empty(table.n_rows)
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from scipy import stats
 from scipy.special import logsumexp
 
-from naively.errors import ParameterError
+from naively import NaiveBayes
+from naively.errors import ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT
 from tests.models import textbook
 from tests.strategies import cases
@@ -98,3 +99,12 @@ def test_a_prior_for_each_row():
 def test_stacked_columns_have_no_density():
     with pytest.raises(ParameterError, match="no density"):
         textbook(families=Stacked()).fit(X, Y).score_samples(X)
+
+
+def test_scikit_learn_can_ask_whether_a_model_has_densities():
+    assert hasattr(textbook(), "score_samples")
+    assert not hasattr(NaiveBayes("auto"), "score_samples")
+    assert hasattr(NaiveBayes("no such recipe"), "score_samples")
+    with pytest.raises(RecipeError, match="recipe='textbook'"):
+        NaiveBayes("auto").fit(X, Y).score_samples(X)
+    assert "log-density" in NaiveBayes.score_samples.__doc__
