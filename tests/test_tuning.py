@@ -116,6 +116,22 @@ def test_scores_are_those_of_scikit_learn(recipe, splitter):
     np.testing.assert_allclose(found.scores["accuracy"][0], cross_val_score(model, X, Y, cv=splits), rtol=1e-12)
 
 
+def test_a_splitter_is_asked_for_its_splits():
+    splitter = StratifiedKFold(4)
+    one = tune(textbook(), X, Y, {"prior": ["uniform"]}, folds=splitter)
+    other = tune(textbook(), X, Y, {"prior": ["uniform"]}, folds=splitter.split(X, Y))
+    np.testing.assert_array_equal(one.scores["accuracy"], other.scores["accuracy"])
+
+
+def test_the_seed_and_the_strata():
+    def folds(**arguments):
+        return tune(textbook(), X, Y, {"prior": ["uniform"]}, scoring="log_loss", **arguments).scores["log_loss"]
+
+    assert (folds(seed=1) == folds(seed=1)).all()
+    assert (folds(seed=1) != folds(seed=2)).any()
+    assert (folds(stratify=True) != folds(stratify=False)).any()
+
+
 def test_leave_one_out_is_as_many_folds_as_rows():
     rows = slice(0, 150, 5)
     grid = {"families": [Gaussian(), Gaussian(ties="feature")]}

@@ -14,7 +14,7 @@ from naively.decision import Decider, log_prior
 from naively.distributions import Distribution, Labels, distributions
 from naively.draws import DrawnColumn, as_rows, as_table, draw_columns
 from naively.engines.threads import thread_count
-from naively.errors import ParameterError, RecipeError
+from naively.errors import InputError, ParameterError, RecipeError
 from naively.evidence import checked_numbers, chosen_columns, make_factors
 from naively.families import Gaussian, Multinomial, Stacked
 from naively.imputation import filled, fillings
@@ -111,8 +111,15 @@ class Generation(Answers):
     def _sampled_codes(self, n: Any, y: Any, rng: np.random.Generator) -> IntArray:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
             raise ParameterError(f"sample(n) must be a whole number of at least 1, got {n!r}.")
+        if len(self.classes_) == 0:
+            raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
         if y is None:
-            return rng.choice(len(self.classes_), size=int(n), p=self.class_prior_).astype(np.int64)
+            prior = self.class_prior_
+            if prior.ndim != 1:
+                raise ParameterError(
+                    "The model's prior differs from row to row, so new rows have none. Give one prior."
+                )
+            return rng.choice(len(self.classes_), size=int(n), p=prior).astype(np.int64)
         labels = np.asarray(y)
         if labels.ndim == 0:
             return np.full(int(n), self._class_code(labels.item()), dtype=np.int64)

@@ -164,6 +164,8 @@ def test_arrays_lists_and_sparse_matrices():
     assert (filled.format, type(filled)) == ("csc", type(stored))
     np.testing.assert_allclose(filled.toarray(), expected)
     assert np.isnan(stored.data).sum() == 6
+    memory = memoryview(np.ascontiguousarray(GAPS))
+    np.testing.assert_allclose(model.impute(memory), expected)
     whole = model.impute(X.astype(int))
     assert whole.dtype == int
     mixed = textbook().fit(np.array([["x", 1.0], ["y", 2.0]], dtype=object), [0, 1])

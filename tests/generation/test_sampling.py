@@ -8,7 +8,7 @@ from scipy import stats
 
 from naively import NaiveBayes
 from naively.distributions import curve_mean, draw_from_curve, draw_places
-from naively.errors import ParameterError, RecipeError
+from naively.errors import InputError, ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT
 from tests.models import textbook
 from tests.strategies import cases
@@ -215,3 +215,22 @@ def test_curves_steep_flat_and_falling():
 def test_places_that_cannot_be_drawn():
     places = draw_places(np.array([[0.0, 0.5, 0.0, 0.5, 0.0]]), np.zeros(1000, dtype=int), np.random.default_rng(0))
     assert set(places.tolist()) == {1, 3}
+
+
+def test_a_model_that_knows_no_class_or_no_one_prior():
+    model = textbook().fit(SKEWED, Y)
+    with pytest.raises(ParameterError, match="differs from row to row"):
+        textbook(prior=[[0.5, 0.5]] * 3).fit(SKEWED, Y).sample(2)
+    with pytest.raises(InputError, match="knows no class"):
+        model.forget(SKEWED, Y).sample(2)
+
+
+def test_classes_and_columns_that_were_declared_but_never_seen():
+    model = textbook(prior_smoothing=1, families={0: Gaussian(), 1: Binned(), 2: Categorical()})
+    model.partial_fit([[1.0, 2.0, "x"], [2.0, 4.0, "y"]], ["a", "b"], classes=["a", "b", "z"])
+    rows, _ = model.sample(200, y="z", seed=0)
+    assert set(rows[:, 1]) == {2.0, 4.0}
+    assert set(rows[:, 2]) == {"x", "y"}
+    assert np.isfinite(rows[:, 0].astype(float)).all()
+    void = textbook(families={1: Binned()}).fit(np.array([[1.0, np.nan], [2.0, np.nan]]), [0, 1])
+    assert np.isnan(void.sample(3, seed=0)[0][:, 1]).all()
