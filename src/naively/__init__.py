@@ -10,9 +10,9 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {"NaiveBayes": "naively.classifier", "load": "naively.export.json"}
+_HOMES = {"NaiveBayes": "naively.classifier", "load": "naively.export.json", "tune": "naively.tuning"}
 
-__all__ = ["NaiveBayes", "__version__", "load"]
+__all__ = ["NaiveBayes", "__version__", "load", "tune"]
 
 
 def __getattr__(name: str) -> Any:

@@ -86,6 +86,10 @@ class Table:
         """The same without one column."""
         raise NotImplementedError  # pragma: no cover
 
+    def only_rows(self, places: IntArray) -> Table:
+        """The same columns, of these rows in this order."""
+        raise NotImplementedError  # pragma: no cover
+
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
         """Like `numbers` as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
         block = self.numbers(positions, rows)
@@ -148,6 +152,9 @@ class ArrayTable(Table):
         names = None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
         return ArrayTable(np.delete(self.values, position, axis=1), names)
 
+    def only_rows(self, places: IntArray) -> Table:
+        return ArrayTable(self.values[places], self._names)
+
     def column(self, position: int) -> AnyArray:
         return np.asarray(self.values[:, position])
 
@@ -182,6 +189,9 @@ class SparseTable(Table):
         if positions is not None:
             part = part[:, positions]
         return part.astype(np.float64, copy=False)
+
+    def only_rows(self, places: IntArray) -> Table:
+        return SparseTable(self.matrix[places])
 
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         return np.ascontiguousarray(self.rows(positions, rows).toarray())
@@ -226,6 +236,19 @@ class Column:
             )
         return self._numbers()
 
+    @cached_property
+    def _encoded(self) -> tuple[IntArray, list[Label]]:
+        return self.labels()
+
+    def only_rows(self, places: IntArray) -> Column:
+        """The same column, of these rows; the labels of the whole are found once for all of its parts."""
+
+        def labels() -> tuple[IntArray, list[Label]]:
+            codes, known = self._encoded
+            return codes[places], known
+
+        return Column(self.name, self.kind, lambda: self.numbers[places], labels)
+
 
 class ColumnsTable(Table):
     """Columns that are stored one by one: data frames, object arrays, records."""
@@ -269,6 +292,9 @@ class ColumnsTable(Table):
     def without(self, position: int) -> Table:
         rest = [column for place, column in enumerate(self.columns) if place != position]
         return ColumnsTable(rest, self.n_rows, self.named)
+
+    def only_rows(self, places: IntArray) -> Table:
+        return ColumnsTable([column.only_rows(places) for column in self.columns], len(places), self.named)
 
     def column(self, position: int) -> AnyArray:
         return self.columns[position].numbers

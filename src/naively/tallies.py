@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -52,11 +54,47 @@ class TokenRows:
         return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
 
+@dataclass(frozen=True)
+class KnownRows:
+    """Texts as rows of tallies of known tokens.
+
+    Parameters
+    ----------
+    bounds : ndarray, one longer than the texts
+        Where each text's entries start.
+    places : ndarray of int
+        Of each entry, where its token stands.
+    tallies : ndarray of float64
+    lengths : ndarray of float64
+        How many tokens each text has, known or not.
+    """
+
+    bounds: IntArray
+    places: IntArray
+    tallies: FloatArray
+    lengths: FloatArray
+
+    @property
+    def rows(self) -> IntArray:
+        """The text of each entry."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+
+    def matrix(self, n_tokens: int, tallies: FloatArray | None = None) -> Any:
+        """The same as a sparse matrix (texts, known tokens)."""
+        from scipy import sparse
+
+        shape = (len(self.bounds) - 1, n_tokens)
+        return sparse.csr_array((self.tallies if tallies is None else tallies, self.places, self.bounds), shape=shape)
+
+
 def tally_texts(texts: Sequence[str | None], view: View) -> TokenRows:
     """Tokenise and count texts; missing ones have no tokens."""
-    n_characters = sum(len(text) for text in texts if text is not None)
-    if view.tokenizer is None and repays_compiler(n_characters):
-        hashes, first, bounds, tokens, counts, spell = _compiled(texts, view)
+    if _repays(texts, view):
+        from naively.kernels.tokens import tally
+
+        compiled = _read(texts, view)
+        hashes, first, bounds, tokens, counts = tally(compiled.hashes, compiled.bounds)
+        spell = partial(compiled.spelt, first)
     else:
         stream = read_texts(texts, view)
         hashes, first, bounds, tokens, counts = _counted(stream)
@@ -66,6 +104,51 @@ def tally_texts(texts: Sequence[str | None], view: View) -> TokenRows:
         spell = _nameless(len(hashes))
     lengths = np.diff(np.concatenate([[0.0], np.cumsum(counts)])[bounds])
     return TokenRows(hashes, bounds, tokens, _tallies(counts, bounds, view), lengths, spell)
+
+
+def _repays(texts: Sequence[str | None], view: View) -> bool:
+    """Whether the compiled kernels are worth it; a tokenizer of the user's own is Python anyway."""
+    return view.tokenizer is None and repays_compiler(sum(len(text) for text in texts if text is not None))
+
+
+class TokenIndex:
+    """Where tokens stand among known ones.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64
+        Distinct and sorted.
+    """
+
+    def __init__(self, hashes: AnyArray):
+        self.hashes = hashes
+
+    @cached_property
+    def _table(self) -> tuple[AnyArray, AnyArray]:
+        from naively.kernels.tokens import indexed
+
+        return indexed(self.hashes)
+
+    def places(self, hashes: AnyArray) -> IntArray:
+        """The places of tokens; -1 for those that are not known."""
+        if not len(self.hashes):
+            return np.full(len(hashes), -1, dtype=np.int64)
+        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[place] == hashes, place, -1)
+
+    def tally(self, texts: Sequence[str | None], view: View) -> KnownRows:
+        """Tokenise and count texts, as far as their tokens are known."""
+        if not view.unit_length and view.buckets is None and _repays(texts, view):
+            from naively.kernels.tokens import tally_known
+
+            stream = _read(texts, view)
+            bounds, places, counts = tally_known(stream.hashes, stream.bounds, *self._table, len(self.hashes))
+            return KnownRows(bounds, places, _tallies(counts, bounds, view), np.diff(stream.bounds).astype(np.float64))
+        rows = tally_texts(texts, view)
+        places = self.places(rows.hashes)[rows.tokens]
+        known = places >= 0
+        bounds = np.concatenate([[0], np.cumsum(known)])[rows.bounds]
+        return KnownRows(bounds, places[known], rows.tallies[known], rows.lengths)
 
 
 def _tallies(counts: IntArray, bounds: IntArray, view: View) -> FloatArray:
@@ -125,38 +208,55 @@ def _encoded(stream: Stream, first: IntArray) -> Callable[[], tuple[AnyArray, In
 # -- compiled -------------------------------------------------------------------------------------------------------
 
 
-def _compiled(
-    texts: Sequence[str | None], view: View
-) -> tuple[AnyArray, IntArray, IntArray, IntArray, IntArray, Callable[[], tuple[AnyArray, IntArray]]]:
+@dataclass(frozen=True)
+class CompiledStream:
+    """The tokens of texts as the kernels read them.
+
+    Parameters
+    ----------
+    hashes, bounds : ndarray
+        As in `Stream`.
+    spelt : callable
+        From positions in the stream to letters and lengths in bytes.
+    """
+
+    hashes: AnyArray
+    bounds: IntArray
+    spelt: Callable[[IntArray], tuple[AnyArray, IntArray]]
+
+
+def _read(texts: Sequence[str | None], view: View) -> CompiledStream:
     from naively.kernels import tokens as kernel
 
-    data, bounds, is_ascii = _utf8(texts)
+    data, spans, is_ascii = _utf8(texts)
     kinds, folds = code_points(ASCII, view.lowercase) if is_ascii else code_points(lowercase=view.lowercase)
-    hashes, starts, ends, pointer = kernel.scan(data, bounds, kinds, folds)
+    hashes, starts, ends, pointer = kernel.scan(data, spans, kinds, folds)
     if view.stop_words:
         hashes, starts, ends, pointer = _without(view.stop_words, hashes, starts, ends, pointer)
+
+    def spell(owner: AnyArray, lengths: AnyArray) -> tuple[AnyArray, IntArray]:
+        letters, bounds = kernel.spell(data, starts, ends, owner, lengths, kinds, folds)
+        return letters, bounds
+
     if view.unit == "characters":
         grams, owner, offsets, lengths, bounds = kernel.character_grams(
             data, starts, ends, pointer, kinds, folds, view.shortest, view.longest
         )
-    elif view.longest > 1:
-        grams, owner, lengths, bounds = kernel.runs(hashes, pointer, view.shortest, view.longest)
-    else:
-        grams, bounds = hashes, pointer
-    distinct, first, rows, tokens, counts = kernel.tally(grams, bounds)
 
-    def spell() -> tuple[AnyArray, IntArray]:
-        one = np.ones(len(first), dtype=np.int8)
-        if view.unit == "characters":
-            letters, ends_of = kernel.spell(data, starts, ends, owner[first], one, kinds, folds)
-            return _pieces(letters, ends_of, offsets[first], lengths[first])
-        if view.longest > 1:
-            letters, ends_of = kernel.spell(data, starts, ends, owner[first], lengths[first], kinds, folds)
-        else:
-            letters, ends_of = kernel.spell(data, starts, ends, first, one, kinds, folds)
+        def spelt(places: IntArray) -> tuple[AnyArray, IntArray]:
+            letters, ends_of = spell(owner[places], np.ones(len(places), dtype=np.int8))
+            return _pieces(letters, ends_of, offsets[places], lengths[places])
+
+        return CompiledStream(grams, bounds, spelt)
+    grams, owner, lengths, bounds = hashes, np.arange(len(hashes)), np.ones(len(hashes), dtype=np.int8), pointer
+    if view.longest > 1:
+        grams, owner, lengths, bounds = kernel.runs(hashes, pointer, view.shortest, view.longest)
+
+    def spelt_runs(places: IntArray) -> tuple[AnyArray, IntArray]:
+        letters, ends_of = spell(owner[places], lengths[places])
         return letters, np.diff(ends_of)
 
-    return distinct, first, rows, tokens, counts, spell
+    return CompiledStream(grams, bounds, spelt_runs)
 
 
 def _utf8(texts: Sequence[str | None]) -> tuple[AnyArray, IntArray, bool]:

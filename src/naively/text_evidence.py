@@ -11,7 +11,7 @@ scored without itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 
 from naively.families.tokens import TokenTable, masses
 from naively.kernels import repays_compiler
-from naively.tallies import TokenRows, tally_texts
+from naively.tallies import KnownRows
 from naively.tokenising import View
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -33,8 +33,6 @@ STIFFNESS = 2.0
 
 FEW_TEXTS = 20
 """Below so many kept rows the weights stay at their start."""
-
-UNKNOWN = -1
 
 
 @dataclass(frozen=True)
@@ -73,23 +71,22 @@ class TokenScores:
         of_class = self.totals[self.table.codes] * expected[self.table.tokens]
         return np.asarray(np.log1p((1 - share) / share * self.table.mass.high / of_class))
 
-    def read(self, texts: Sequence[str | None]) -> tuple[TokenRows, IntArray]:
-        """The tallies of texts, and where the token of each entry stands (-1: unknown)."""
-        rows = tally_texts(texts, self.view)
-        return rows, self.table.vocabulary.places(rows.hashes)[rows.tokens]
+    def read(self, texts: Sequence[str | None]) -> KnownRows:
+        """The known tokens of texts."""
+        return self.table.vocabulary.index.tally(texts, self.view)
 
-    def scores(self, rows: TokenRows, places: IntArray, own: IntArray) -> list[FloatArray]:
+    def scores(self, rows: KnownRows, own: IntArray) -> list[FloatArray]:
         """The scores (rows, classes) of texts, each without itself where its class is given (else -1)."""
         shape = (len(rows.bounds) - 1, self.table.n_classes)
         ratio, against = np.zeros(shape), np.zeros(shape)
         pseudo = COMPLEMENT_PSEUDO_COUNT if self.with_complement else 0.0
-        if repays_compiler(4 * len(places)):
+        if repays_compiler(4 * len(rows.places)):
             from naively.kernels.text_scores import add_token_scores as add
         else:
             add = add_scores
         add(
             rows.bounds.astype(np.int64),
-            places,
+            rows.places.astype(np.int64),
             rows.tallies,
             own,
             self.pointer,
@@ -104,10 +101,19 @@ class TokenScores:
         )
         return [ratio, against] if self.with_complement else [ratio]
 
-    def of_entries(self, rows: TokenRows, places: IntArray) -> list[FloatArray]:
-        """What each entry adds to the scores, (entries, classes) each; the scores are their sums."""
-        alone = replace(rows, bounds=np.arange(len(places) + 1))
-        return self.scores(alone, places, np.full(len(places), UNKNOWN))
+    def folded(self, weights: FloatArray) -> tuple[Any, FloatArray]:
+        """Weighed scores as one weight per token and class, sparse, and one per tally and class."""
+        from scipy import sparse
+
+        said = weights[0] * self.ratio_of_cells(SHARE)
+        every = np.zeros(self.table.n_classes)
+        if self.with_complement:
+            rest = self.marginal[self.table.tokens] + COMPLEMENT_PSEUDO_COUNT
+            said -= weights[1] * np.log1p(-self.table.mass.high / rest)
+            others = self.totals.sum() - self.totals + COMPLEMENT_PSEUDO_COUNT * len(self.marginal)
+            every += weights[1] * np.log(others)
+        shape = (len(self.marginal), self.table.n_classes)
+        return sparse.csr_array((said, self.table.codes, self.pointer), shape=shape), every
 
 
 def add_scores(
@@ -325,15 +331,35 @@ class TextEvidence:
         found: list[FloatArray] = []
         lengths = np.zeros(len(texts))
         for place, scorer in enumerate(self.scorers):
-            rows, places = scorer.read(texts)
-            found.extend(scorer.scores(rows, places, own))
+            rows = scorer.read(texts)
+            found.extend(scorer.scores(rows, own))
             if place == 0:
                 lengths = rows.lengths
         return found, lengths, np.array([text is not None for text in texts], dtype=bool)
 
+    @cached_property
+    def _folded(self) -> list[tuple[Any, FloatArray]]:
+        """Each view's scores as weights of tokens."""
+        result, first = [], 0
+        for scorer in self.scorers:
+            n_scores = 1 + scorer.with_complement
+            result.append(scorer.folded(self.pool.weights[first : first + n_scores]))
+            first += n_scores
+        return result
+
     def evidence(self, texts: Sequence[str | None]) -> FloatArray:
         """The evidence (classes, rows), centred; 0 where a text is missing."""
-        return self.leave_one_out(texts, np.full(len(texts), UNKNOWN))
+        total = np.zeros((len(texts), self.scorers[0].table.n_classes))
+        lengths = np.zeros(len(texts))
+        for place, (scorer, (weights, every)) in enumerate(zip(self.scorers, self._folded, strict=True)):
+            rows = scorer.read(texts)
+            matrix = rows.matrix(weights.shape[0])
+            total += (matrix @ weights).toarray() + matrix.sum(axis=1)[:, None] * every
+            if place == 0:
+                lengths = rows.lengths
+        known = np.array([text is not None for text in texts], dtype=bool)
+        total -= total.mean(axis=1, keepdims=True)
+        return np.where(known, (total * self.pool.stretch(lengths)[:, None]).T, 0.0)
 
     def leave_one_out(self, texts: Sequence[str | None], codes: IntArray) -> FloatArray:
         """The same without the text itself, where its class is given."""
@@ -344,17 +370,14 @@ class TextEvidence:
         """The tokens of a text that are known, and what each adds to its evidence, (tokens, classes)."""
         names: list[str] = []
         parts: list[FloatArray] = []
-        stretch, first = 1.0, 0
-        for place, scorer in enumerate(self.scorers):
-            rows, places = scorer.read([text])
+        stretch = 1.0
+        for place, (scorer, (weights, every)) in enumerate(zip(self.scorers, self._folded, strict=True)):
+            rows = scorer.read([text])
             if place == 0:
                 stretch = float(self.pool.stretch(rows.lengths)[0])
-            scores = scorer.of_entries(rows, places)
-            mixed = np.tensordot(self.pool.weights[first : first + len(scores)], np.stack(scores), 1)
-            first += len(scores)
-            known = places >= 0
-            names.extend(scorer.table.vocabulary.texts(places[known]))
-            parts.append((mixed - mixed.mean(axis=1, keepdims=True))[known])
+            said = rows.tallies[:, None] * (weights[rows.places].toarray() + every)
+            names.extend(scorer.table.vocabulary.texts(rows.places))
+            parts.append(said - said.mean(axis=1, keepdims=True))
         return names, np.concatenate(parts) * stretch
 
 

@@ -54,13 +54,10 @@ class WordFeatures:
 
     def read(self, columns: Sequence[Column]) -> Any:
         """The features of rows, a CSR array of unit rows; a missing text has none."""
-        rows, places = self.scores.read(columns[self.column][1].tolist())
-        known = places >= 0
-        values = np.where(known, rows.tallies * self.strength[places], 0.0)
+        rows = self.scores.read(columns[self.column][1].tolist())
+        values = rows.tallies * self.strength[rows.places]
         norms = np.sqrt(np.bincount(rows.rows, weights=values**2, minlength=len(rows.bounds) - 1))
-        values = values / np.maximum(norms, 1e-12)[rows.rows]
-        shape = (len(rows.bounds) - 1, len(self.strength))
-        table = sparse.csr_array((values, np.maximum(places, 0), rows.bounds), shape=shape)
+        table = rows.matrix(len(self.strength), values / np.maximum(norms, 1e-12)[rows.rows])
         table.eliminate_zeros()
         return table
 
@@ -87,8 +84,10 @@ def fit_words(
 
     None without a text column, or with too few rows.
     """
+    if weights.sum() < LEAST_ROWS or all(kind != "text" for kind, _ in columns):
+        return None
     features = _features(additive)
-    if not features or weights.sum() < LEAST_ROWS:
+    if not features:
         return None
     kept = additive.loo
     table = _read(features, columns)

@@ -15,9 +15,9 @@ from naively.families.text_without import left_out_views
 from naively.families.tokens import Tokens, TokenTable, Vocabulary
 from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.table import Kind
-from naively.tallies import TokenRows, tally_texts
+from naively.tallies import KnownRows
 from naively.tokenising import View
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray
 
 EVENTS = ("multinomial", "bernoulli", "complement")
 TALLIES = ("count", "presence", "log")
@@ -278,21 +278,15 @@ class WeighedView:
     frequencies: FloatArray
     presence: bool = False
 
-    def read(self, texts: Sequence[str | None]) -> tuple[TokenRows, IntArray, FloatArray]:
-        """The tallies of texts, where their tokens stand in the vocabulary (-1: unknown), and the entries' tallies."""
-        rows = tally_texts(texts, self.view)
-        place = self.vocabulary.places(rows.hashes)[rows.tokens]
-        return rows, place, np.ones(len(place)) if self.presence else rows.tallies
+    def read(self, texts: Sequence[str | None]) -> tuple[KnownRows, FloatArray]:
+        """The known tokens of texts, and what each entry counts."""
+        rows = self.vocabulary.index.tally(texts, self.view)
+        return rows, np.ones(len(rows.places)) if self.presence else rows.tallies
 
     def scores(self, texts: Sequence[str | None]) -> FloatArray:
         """The log-likelihood of each text, (rows, classes); 0 where it is missing."""
-        from scipy import sparse
-
-        rows, place, tallies = self.read(texts)
-        known = place >= 0
-        bounds = np.concatenate([[0], np.cumsum(known)])[rows.bounds]
-        shape = (len(texts), len(self.vocabulary))
-        matrix = sparse.csr_array((tallies[known], place[known], bounds), shape=shape)
+        rows, tallies = self.read(texts)
+        matrix = rows.matrix(len(self.vocabulary), tallies)
         scores = np.asarray(matrix @ self.weights) + self.offset
         if self.impossible is not None:
             hits = matrix @ self.impossible.astype(np.float64)
@@ -341,12 +335,11 @@ class TextEstimate:
         spoken: list[str] = []
         evidence = []
         for view in self.columns[place]:
-            _, places, tallies = view.read([text])
-            known = places >= 0
-            spoken.extend(view.vocabulary.texts(places[known]))
-            said = tallies[known, None] * view.weights[places[known]]
+            rows, tallies = view.read([text])
+            spoken.extend(view.vocabulary.texts(rows.places))
+            said = tallies[:, None] * view.weights[rows.places]
             if view.impossible is not None:
-                said = np.where(view.impossible[places[known]], -np.inf, said)
+                said = np.where(view.impossible[rows.places], -np.inf, said)
             evidence.append(said)
         return spoken, np.concatenate(evidence)
 

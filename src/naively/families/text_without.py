@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively.families.tokens import Tokens, TokenTable, masses
-from naively.tallies import tally_texts
 from naively.tokenising import View
 from naively.typing import FloatArray, IntArray
 
@@ -76,10 +75,8 @@ def without_each(
     min_count: float = 1,
 ) -> Left:
     """The statistics without each text in turn, as far as the text's own tokens go."""
-    rows = tally_texts(texts, view)
-    place = table.vocabulary.places(rows.hashes)[rows.tokens]
-    learnt = place >= 0
-    row, place, tally = rows.rows[learnt], place[learnt], rows.tallies[learnt]
+    rows = table.vocabulary.index.tally(texts, view)
+    row, place, tally = rows.rows, rows.places, rows.tallies
     entries, own, weight = np.arange(len(row)), codes[row], weights[row]
     before = table.at(table.mass.high, place)
     mass, documents = before.copy(), table.at(table.documents.high, place)

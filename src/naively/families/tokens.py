@@ -14,6 +14,7 @@ import numpy as np
 
 from naively.errors import ForgetError
 from naively.sums import Sum
+from naively.tallies import TokenIndex
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
@@ -76,10 +77,12 @@ class Vocabulary:
 
     def places(self, hashes: AnyArray) -> IntArray:
         """Where tokens stand; -1 for those that are not known."""
-        if not len(self):
-            return np.full(len(hashes), -1, dtype=np.int64)
-        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self) - 1)
-        return np.where(self.hashes[place] == hashes, place, -1)
+        return self.index.places(hashes)
+
+    @cached_property
+    def index(self) -> TokenIndex:
+        """The tokens, ready to be looked up."""
+        return TokenIndex(self.hashes)
 
     def merged(self, other: Vocabulary) -> Vocabulary:
         """The tokens of both."""

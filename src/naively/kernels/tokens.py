@@ -277,6 +277,50 @@ def tally(hashes: AnyArray, bounds: IntArray) -> tuple[AnyArray, IntArray, IntAr
 
 
 @njit(nogil=True, cache=True)
+def indexed(hashes: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """A hash table of distinct tokens: keys, and where each stands; half of it or more is empty (0)."""
+    mask = 15
+    while mask + 1 < 2 * hashes.shape[0]:
+        mask = 2 * mask + 1
+    keys, ids = np.zeros(mask + 1, np.uint64), np.zeros(mask + 1, np.int32)
+    for token in range(hashes.shape[0]):
+        slot = np.int64(hashes[token] & np.uint64(mask))
+        while keys[slot] != 0:
+            slot = (slot + 1) & mask
+        keys[slot], ids[slot] = hashes[token], token
+    return keys, ids
+
+
+@njit(nogil=True, cache=True)
+def tally_known(
+    hashes: AnyArray, bounds: IntArray, keys: AnyArray, ids: AnyArray, n_tokens: int
+) -> tuple[IntArray, AnyArray, AnyArray]:
+    """Each text's tokens that a hash table knows, as rows: bounds, tokens, counts."""
+    n_texts, mask = bounds.shape[0] - 1, keys.shape[0] - 1
+    last, place = np.full(n_tokens, -1, np.int32), np.empty(n_tokens, np.int32)  # the last text that had it, and where
+    pointer = np.zeros(n_texts + 1, np.int64)
+    tokens, counts = np.empty(hashes.shape[0], np.int32), np.empty(hashes.shape[0], np.int32)
+    size = 0
+    for document in range(n_texts):
+        for position in range(bounds[document], bounds[document + 1]):
+            bits = hashes[position]
+            slot = np.int64(bits & np.uint64(mask))
+            while keys[slot] != bits and keys[slot] != 0:
+                slot = (slot + 1) & mask
+            if keys[slot] == 0:
+                continue
+            token = ids[slot]
+            if last[token] != document:
+                last[token], place[token] = document, size
+                tokens[size], counts[size] = token, 1
+                size += 1
+            else:
+                counts[place[token]] += 1
+        pointer[document + 1] = size
+    return pointer, tokens[:size].copy(), counts[:size].copy()
+
+
+@njit(nogil=True, cache=True)
 def spell(
     text: AnyArray,
     starts: IntArray,

@@ -1,0 +1,17 @@
+"""Pictures of a model, drawn with matplotlib, which is imported when the first one is drawn.
+
+Every function takes the Axes to draw on, or makes some, and returns them.
+"""
+
+from naively.plots.answers import plot_evidence, plot_reliability
+from naively.plots.columns import plot_densities, plot_images
+from naively.plots.surfaces import plot_decision_surface, plot_ties
+
+__all__ = [
+    "plot_decision_surface",
+    "plot_densities",
+    "plot_evidence",
+    "plot_images",
+    "plot_reliability",
+    "plot_ties",
+]
