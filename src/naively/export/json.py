@@ -282,9 +282,7 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
         refuse_impossible(summary, table, weight.high)
     thread_count(model.n_threads)
     kept = _kept_from(content["kept"], names, len(classes))
-    listed = {
-        entry["name"]: tuple(map(_label, entry["declared"])) for entry in content["columns"] if "declared" in entry
-    }
+    listed = {one["name"]: tuple(map(_label, one["declared"])) for one in content["columns"] if "declared" in one}
     schema = Schema(names, kinds, summaries, bool(content["named"]), listed)
     declared_classes = np.array(declared, dtype=class_type) if declared else np.array([], dtype=object)
     model._replace(schema, Statistics(classes, weight, tables, kept), declared_classes)

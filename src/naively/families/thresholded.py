@@ -10,12 +10,18 @@ import numpy as np
 
 from naively.errors import ParameterError
 from naively.families.base import Estimate, Family, LeftOut, Summary
-from naively.families.gaussian import Gaussian
+from naively.families.gaussian import Gaussian, GaussianEstimate
 from naively.families.multinomial import Multinomial
 from naively.families.stacked import Stacked
 from naively.smoothing import Smoothing, require_number
 from naively.table import Kind
 from naively.typing import AnyArray, FloatArray, Label
+
+FAR = -700.0
+"""Below this, the exponential of a logarithm has fewer digits than a float64 usually has."""
+
+NOWHERE = -1073 * math.log(2)
+"""R's `dnorm` is zero where a bell of height 1 is smaller than the exponential of this, 38.57 deviations out."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,28 @@ class Thresholded(Family):
         return np.where(vanishes, math.log(self.threshold), evidence)
 
 
+def as_float64(evidence: FloatArray, peak: FloatArray) -> FloatArray:
+    """The logarithms of Gaussian densities as R's `dnorm` has them in float64: far out they lose digits and vanish.
+
+    Parameters
+    ----------
+    evidence : ndarray (rows, columns, classes)
+        The exact logarithms.
+    peak : ndarray (columns, classes)
+        Their largest.
+    """
+    shape, peak = evidence - peak, np.broadcast_to(peak, evidence.shape)
+    far = np.minimum(shape, evidence) < FAR
+    if not far.any():
+        return evidence
+    with np.errstate(divide="ignore", under="ignore", over="ignore"):
+        bell = np.where(shape[far] < NOWHERE, 0.0, np.exp(shape[far]))
+        density = bell * np.minimum(np.exp(peak[far]), np.finfo(np.float64).max)
+        result = evidence.copy()
+        result[far] = np.log(density)
+    return result
+
+
 @dataclass(frozen=True)
 class ThresholdedEstimate:
     """An estimate whose evidence is thresholded."""
@@ -129,7 +157,10 @@ class ThresholdedEstimate:
 
     def evidence(self, block: AnyArray) -> FloatArray:
         """The log-likelihood of every cell."""
-        return self.family.replaced(self.inside.evidence(block))
+        evidence = self.inside.evidence(block)
+        if isinstance(self.inside, GaussianEstimate) and self.family.eps == 0:
+            evidence = as_float64(evidence, self.inside._peak)
+        return self.family.replaced(evidence)
 
     def add_to(self, scores: FloatArray, block: AnyArray) -> None:
         """Add the log-likelihood of every row."""
