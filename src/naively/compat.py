@@ -201,8 +201,14 @@ def _configured(
 
 def _normalised(prior: Any) -> Any:
     """Weights of the classes as probabilities."""
-    if isinstance(prior, Mapping):
-        total = sum(prior.values())
-        return {label: weight / total for label, weight in prior.items()}
-    weights = np.asarray(prior, dtype=np.float64)
-    return (weights / weights.sum()).tolist()
+    try:
+        weights = np.array(list(prior.values() if isinstance(prior, Mapping) else prior), dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    if weights.ndim != 1 or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+        raise ParameterError(
+            f"prior must be numbers of zero or more, not all of them zero, in the sorted order of the classes or by "
+            f"class; got {prior!r}."
+        )
+    shares = (weights / weights.sum()).tolist()
+    return dict(zip(prior, shares, strict=True)) if isinstance(prior, Mapping) else shares

@@ -139,11 +139,13 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
 
 
 def categories_of(series: Any) -> list[Any]:
-    """All values that the categorical type of a narwhals series lists, used or not."""
+    """All values that the categorical type of a narwhals series lists, used or not; none if it keeps no list."""
     native = series.to_native()
     if series.implementation.is_pandas():
         return [value for value in native.cat.categories.tolist() if not is_missing(value)]
-    return list(series.cat.get_categories().to_list())
+    if series.implementation.is_pyarrow():
+        return [value for value in native.combine_chunks().dictionary.to_pylist() if not is_missing(value)]
+    return list(getattr(series.dtype, "categories", ()))
 
 
 def _polars_categories(native: Any, polars: Any) -> tuple[IntArray, list[Label]]:
