@@ -34,10 +34,10 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         relax the independence of the columns. "textbook": Gaussian and categorical
         columns, Laplace smoothing, the class frequencies as prior, every column counted in full. "fast": bins, and one
         temperature.
-    families : family, str or dict, optional
+    families : family, str, dict or ByKind, optional
         How columns are distributed: one family for all, or a dict by column name or position, for example
         ``{"age": Gaussian(ties="feature"), "city": "categorical"}``. Columns that are not given are inferred: numbers
-        are Gaussian; booleans, text and categorical types are categorical.
+        are Gaussian; booleans, text and categorical types are categorical. `ByKind` sets what is inferred.
     smoothing : smoothing, float, str or dict, optional
         Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column.
     prior : "estimated", "uniform", dict or array, default="estimated"

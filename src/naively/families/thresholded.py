@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from naively.errors import ParameterError
 from naively.families.base import Estimate, Family, LeftOut, Summary
+from naively.families.categorical import LabelTables
 from naively.families.gaussian import Gaussian, GaussianEstimate
 from naively.families.multinomial import Multinomial
 from naively.families.stacked import Stacked
 from naively.smoothing import Smoothing, require_number
 from naively.table import Kind
 from naively.typing import AnyArray, FloatArray, Label
+
+ZERO = -1075 * math.log(2)
+"""The exponential of what is below this is zero as a float64."""
 
 FAR = -700.0
 """Below this, the exponential of a logarithm has fewer digits than a float64 usually has."""
@@ -107,8 +112,8 @@ class Thresholded(Family):
 
         A missing cell has the evidence 0, a density of 1 as it were: it stays, `eps` being below 1.
         """
-        vanishes = np.exp(evidence) == 0 if self.eps == 0 else evidence <= math.log(self.eps)
-        return np.where(vanishes, math.log(self.threshold), evidence)
+        vanishes = evidence < ZERO if self.eps == 0 else evidence <= math.log(self.eps)
+        return np.where(vanishes, math.log(self.threshold), evidence) if vanishes.any() else evidence
 
 
 def as_float64(evidence: FloatArray, peak: FloatArray) -> FloatArray:
@@ -121,13 +126,14 @@ def as_float64(evidence: FloatArray, peak: FloatArray) -> FloatArray:
     peak : ndarray (columns, classes)
         Their largest.
     """
-    shape, peak = evidence - peak, np.broadcast_to(peak, evidence.shape)
-    far = np.minimum(shape, evidence) < FAR
+    far = evidence < FAR + np.maximum(peak, 0.0)
     if not far.any():
         return evidence
+    tops = np.broadcast_to(peak, evidence.shape)[far]
+    shape = evidence[far] - tops
     with np.errstate(divide="ignore", under="ignore", over="ignore"):
-        bell = np.where(shape[far] < NOWHERE, 0.0, np.exp(shape[far]))
-        density = bell * np.minimum(np.exp(peak[far]), np.finfo(np.float64).max)
+        bell = np.where(shape < NOWHERE, 0.0, np.exp(shape))
+        density = bell * np.minimum(np.exp(tops), np.finfo(np.float64).max)
         result = evidence.copy()
         result[far] = np.log(density)
     return result
@@ -157,6 +163,8 @@ class ThresholdedEstimate:
 
     def evidence(self, block: AnyArray) -> FloatArray:
         """The log-likelihood of every cell."""
+        if self._tables is not None:
+            return self._tables.evidence(block)
         evidence = self.inside.evidence(block)
         if isinstance(self.inside, GaussianEstimate) and self.family.eps == 0:
             evidence = as_float64(evidence, self.inside._peak)
@@ -164,7 +172,18 @@ class ThresholdedEstimate:
 
     def add_to(self, scores: FloatArray, block: AnyArray) -> None:
         """Add the log-likelihood of every row."""
-        scores += self.evidence(block).sum(axis=1)
+        if self._tables is not None:
+            self._tables.add_to(scores, block)
+        else:
+            scores += self.evidence(block).sum(axis=1)
+
+    @cached_property
+    def _tables(self) -> LabelTables | None:
+        """What labels say, thresholded once and for all."""
+        if not isinstance(self.inside, LabelTables):
+            return None
+        tables = tuple(self.family.replaced(table) for table in self.inside.tables)
+        return LabelTables(self.inside.categories, tables, self.inside.n_classes)
 
     # -- Description ----------------------------------------------------------------------------------------------
 
