@@ -243,13 +243,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
             schema, positions = self._first_schema(table, recipe), None
         else:
             positions = schema.locate(table)
-            there, kept = positions, schema.summaries
-
-            def assign(names: Any, kinds: Any) -> Any:
-                column = table.column if there is None else lambda place: table.column(int(there[place]))
-                return self._assigned(names, kinds, recipe, kept, column)
-
-            schema = schema.completed(table, positions, assign)
+            schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
         kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
         return schema, local.count(table, schema, positions, classes, codes, weights, n_threads, kept_rows)
 
@@ -257,7 +251,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
         check_prior(self.prior)
         self._prior_rule()
-        return Schema.of_table(table, self._assigned(table.names, table.kinds, recipe, None, table.column))
+        return Schema.of_table(table, self._assigned(recipe, table.names, table.kinds, None, table.column))
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
         """Take a new state, whole."""

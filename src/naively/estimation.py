@@ -88,7 +88,7 @@ class Estimation:
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
         """The family of each column, which must need no more than was kept of it."""
         schema = self.schema_
-        families = self._assigned(schema.names, schema.kinds, recipe, schema.summaries)
+        families = self._assigned(recipe, schema.names, schema.kinds, schema.summaries)
         needed = summaries_of(schema.names, schema.kinds, families)
         for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
             if kept is not need and kept and family is not None and not set(need) <= set(kept):
@@ -110,7 +110,7 @@ class Estimation:
             rules[position_of(key, index, "smoothing")] = as_smoothing(rule, f"smoothing[{key!r}]")
         return rules
 
-    def _assigned(self, names: Any, kinds: Any, recipe: Recipe, kept: Any, column: Any = None) -> list[Family | None]:
+    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
         """The family of each column, from what was kept of it or, if that is nothing yet, from its cells."""
 
         def by_kind(families: ByKind, place: int) -> Family:

@@ -158,7 +158,8 @@ class Schema:
     def completed(self, table: Table, positions: IntArray | None, assign: Any) -> Schema:
         """The schema with what this table tells of columns that had been empty so far, and of declared values.
 
-        `assign` gives the families of the columns from their kinds.
+        `assign` gives the families of the columns from their names, their kinds, what was kept of them and, by place,
+        their cells.
         """
         if "empty" not in self.kinds and not self.declared:
             return self
@@ -167,7 +168,7 @@ class Schema:
             table.kinds[position] if kind == "empty" and position >= 0 else kind
             for kind, position in zip(self.kinds, there, strict=True)
         )
-        families = assign(self.names, kinds)
+        families = assign(self.names, kinds, self.summaries, lambda place: table.column(there[place]))
         found = summaries_of(self.names, kinds, families)
         summaries = tuple(old or new for old, new in zip(self.summaries, found, strict=True))
         declared = merged_declarations(self.declared, declared_by(table, self.names, there, families))

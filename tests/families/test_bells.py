@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from naively import NaiveBayes, load
-from naively.additive.bells import COMPACT, KERNELS, log_bell, nrd0, quartiles
+from naively.additive.bandwidths import nrd0, quartiles
+from naively.additive.bells import COMPACT, KERNELS, log_bell
 from naively.errors import ParameterError
 from naively.families import Kernel
 

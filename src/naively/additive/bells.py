@@ -7,13 +7,13 @@ its density is held, as that grid ends there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
+from naively.additive.bandwidths import Rule, bandwidths
 from naively.additive.densities import Density, Sample
-from naively.errors import ParameterError
 from naively.typing import FloatArray, IntArray
 
 CUT = 3.0
@@ -48,9 +48,6 @@ COMPACT: dict[str, tuple[float, Shape]] = {
 
 KERNELS = ("gaussian", *COMPACT)
 
-Rule = str | float | Sequence[float]
-"""A bandwidth: by R's rule "nrd0", one for all classes, or one for each."""
-
 
 def log_bell(deviation: FloatArray, kernel: str) -> FloatArray:
     """The log-density at so many standard deviations from the middle of a bell of standard deviation 1."""
@@ -63,73 +60,75 @@ def log_bell(deviation: FloatArray, kernel: str) -> FloatArray:
         return np.maximum(np.log(height), LOG_ZERO)
 
 
-def quartiles(values: FloatArray, counts: FloatArray) -> tuple[float, float]:
-    """The first and third quartile of counted values as R has them (type 7); weights count as repetitions."""
-    cumulative = np.cumsum(counts)
-    last = max(float(cumulative[-1]) - 1, 0.0)
-
-    def at(share: float) -> float:
-        place = last * share
-        below = values[min(int(np.searchsorted(cumulative, math.floor(place), side="right")), len(values) - 1)]
-        above = values[min(int(np.searchsorted(cumulative, math.floor(place) + 1, side="right")), len(values) - 1)]
-        return float(below + (place - math.floor(place)) * (above - below))
-
-    return at(0.25), at(0.75)
-
-
-def nrd0(values: FloatArray, counts: FloatArray, m2: float) -> float:
-    """R's `bw.nrd0` of counted values: ``0.9 min(sd, IQR / 1.34) n^(-1/5)``, and what R takes where that is zero.
+class Bells:
+    """The density of one class: a bell on every value, summed exactly.
 
     Parameters
     ----------
     values, counts : ndarray (cells,)
-    m2 : float
-        Sum of squared deviations from the mean.
-
-    Examples
-    --------
-    >>> round(nrd0(np.array([1.0, 2.0, 4.0, 8.0]), np.ones(4), 28.75), 6)
-    1.65428
+        The values of the column, ascending, and how often the class has each; at least one count is above zero.
+    width : float
+        The bandwidth.
+    kernel : str
+        The shape of the bells.
     """
-    n = float(counts.sum())
-    sd = math.sqrt(m2 / (n - 1)) if n > 1 else 0.0
-    low, high = quartiles(values, counts)
-    scale = min(sd, (high - low) / 1.34) or sd or abs(float(values[counts > 0][0])) or 1.0
-    return float(0.9 * scale * n**-0.2)
+
+    def __init__(self, values: FloatArray, counts: FloatArray, width: float, kernel: str):
+        self.values, self.counts, self.width, self.kernel = values, counts, width, kernel
+        self.total = float(counts.sum())
+        self.own = np.flatnonzero(counts)
+        self.low = float(values[self.own[0]]) - CUT * width
+        self.high = float(values[self.own[-1]]) + CUT * width
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        """The log-density at x, held beyond the range."""
+        return self._log_sums(np.clip(x, self.low, self.high)) - math.log(self.total)
+
+    @property
+    def knots(self) -> FloatArray:
+        """Values between which the log-density is taken for a straight line."""
+        return np.linspace(self.low, self.high, GRID)
+
+    def _log_sums(self, x: FloatArray, apart: bool = False) -> FloatArray:
+        """The logarithm of the sum of the bells at x; `apart`: x are the own values, each without its own bells."""
+        centres, logs = self.values[self.own], np.log(self.counts[self.own])
+        result = np.empty(len(x))
+        step = max(1, BLOCK_CELLS // len(centres))
+        for start in range(0, len(x), step):
+            part = slice(start, start + step)
+            terms = logs + log_bell((x[part, None] - centres) / self.width, self.kernel)
+            if apart:
+                rows = np.arange(len(terms))
+                terms[rows, rows + start] = LOG_ZERO
+            largest = terms.max(axis=1)
+            result[part] = largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1))
+        return np.maximum(result, LOG_ZERO) - math.log(self.width)
+
+    @cached_property
+    def _beside(self) -> FloatArray:
+        """The logarithm of the sum, at each cell that is not empty, of the bells on the other cells (cells,)."""
+        result = np.full(len(self.values), LOG_ZERO)
+        result[self.own] = self._log_sums(self.values[self.own], apart=True)
+        return result
+
+    def without(self, cells: IntArray, weight: FloatArray) -> FloatArray:
+        """The exact log-density at cells once so much weight of each is removed; NaN where nothing is left."""
+        here, left = np.maximum(self.counts[cells] - weight, 0.0), self.total - weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            itself = np.maximum(np.log(here) + log_bell(np.zeros(1), self.kernel) - math.log(self.width), LOG_ZERO)
+            return np.where(left > 0, np.logaddexp(self._beside[cells], itself) - np.log(left), np.nan)
 
 
-def bandwidths(sample: Sample, rule: Rule) -> FloatArray:
-    """The bandwidth of every class, and last of all classes together; a class of fewer than two rows takes the last."""
-    if isinstance(rule, str):
-        everyone = nrd0(sample.values, sample.counts.sum(axis=0), sample.total_m2)
-        of_class = [
-            nrd0(sample.values, counts, float(m2)) if n > 1 else everyone
-            for counts, m2, n in zip(sample.counts, sample.m2, sample.n, strict=True)
-        ]
-        return np.array([*of_class, everyone])
-    given = np.ravel(np.asarray(rule, dtype=np.float64))
-    if len(given) not in (1, len(sample.n)):
-        raise ParameterError(
-            f"Kernel(bandwidth) has {len(given)} bandwidths, but there are {len(sample.n)} classes. Give one for each, "
-            "in the order of classes_, or one for all."
-        )
-    each = np.broadcast_to(given, len(sample.n))
-    return np.append(each, each.mean())
-
-
-class Grid:
-    """The density of a class on equally spaced points, computed as R's `density` does, and held beyond them.
+class Grid(Bells):
+    """The same on equally spaced points, computed as R's `density` does.
 
     The values are rounded to the two nearest of at least 512 points, in shares, and their bells summed by a fast
     Fourier transform. That moves a density by about a thousandth of its peak, more where the range is many bandwidths.
 
     Parameters
     ----------
-    values, counts : ndarray (cells,)
-        At least one count is above zero.
-    width : float
-        The bandwidth.
-    kernel : str
+    values, counts, width, kernel
+        As for `Bells`.
     points : int
         How many points are given.
     nearest : bool
@@ -137,26 +136,28 @@ class Grid:
     """
 
     def __init__(self, values: FloatArray, counts: FloatArray, width: float, kernel: str, points: int, nearest: bool):
-        occupied = values[counts > 0]
-        low, high = occupied[0] - CUT * width, occupied[-1] + CUT * width
-        size = 1 << (max(points, GRID) - 1).bit_length()
-        start, stop = low - SPARE * width, high + SPARE * width
-        position = (values - start) / ((stop - start) / (size - 1))
-        left = np.clip(np.floor(position).astype(np.int64), 0, size - 2)
-        share = position - left
+        super().__init__(values, counts, width, kernel)
+        self.points, self.nearest = np.linspace(self.low, self.high, points), nearest
+
+    @cached_property
+    def heights(self) -> FloatArray:
+        """The density at the points."""
+        size = 1 << (max(len(self.points), GRID) - 1).bit_length()
+        start, stop = self.low - SPARE * self.width, self.high + SPARE * self.width
+        position = (self.values[self.own] - start) / ((stop - start) / (size - 1))
+        left = np.floor(position).astype(np.int64)
+        share, counts = position - left, self.counts[self.own]
         mass = np.bincount(left, counts * (1 - share), 2 * size) + np.bincount(left + 1, counts * share, 2 * size)
         away = np.linspace(0, 2 * (stop - start), 2 * size)  # as in R, whose steps are not quite those of the points
         away[size + 1 :] = -away[size - 1 : 0 : -1]
-        bell = np.exp(log_bell(away / width, kernel)) / width
-        sums = np.fft.irfft(np.fft.rfft(mass / counts.sum()) * np.conj(np.fft.rfft(bell)), 2 * size)[:size]
-        self.points, self.nearest = np.linspace(low, high, points), nearest
-        self.heights = np.interp(self.points, np.linspace(start, stop, size), np.maximum(sums, 0.0))
+        bell = np.exp(log_bell(away / self.width, self.kernel)) / self.width
+        sums = np.fft.irfft(np.fft.rfft(mass / self.total) * np.conj(np.fft.rfft(bell)), 2 * size)[:size]
+        return np.interp(self.points, np.linspace(start, stop, size), np.maximum(sums, 0.0))
 
     def log_density(self, x: FloatArray) -> FloatArray:
-        """The log-density at x."""
         if self.nearest:
             step = self.points[1] - self.points[0]
-            places = np.ceil((np.clip(x, self.points[0], self.points[-1]) - self.points[0]) / step - 0.5)
+            places = np.ceil((np.clip(x, self.low, self.high) - self.low) / step - 0.5)
             heights = self.heights[np.clip(places, 0, len(self.points) - 1).astype(np.int64)]
         else:
             heights = np.interp(x, self.points, self.heights)
@@ -165,7 +166,6 @@ class Grid:
 
     @property
     def knots(self) -> FloatArray:
-        """Values between which the density is a straight line."""
         if not self.nearest:
             return self.points
         middles, step = (self.points[1:] + self.points[:-1]) / 2, self.points[1] - self.points[0]
@@ -184,73 +184,31 @@ def bells(
 
     With `points` densities are read from R's `Grid`, not summed exactly; leave-one-out is exact either way.
     """
-    values = sample.values
-    counts = np.vstack([sample.counts, sample.counts.sum(axis=0)])
-    width = adjust * bandwidths(sample, rule)
-    total = counts.sum(axis=1)
-    owner = np.where(total[:-1] > 0, np.arange(len(total) - 1), len(total) - 1).tolist()
-    cells_of = [np.flatnonzero(row) for row in counts]
+    widths = adjust * bandwidths(sample, rule)
 
-    def log_sums(code: int, x: FloatArray, apart: bool = False) -> FloatArray:
-        """The logarithm of the sum of the bells of a class at x; `apart`: x are its cells, each without its own."""
-        cells = cells_of[code]
-        logs = np.log(counts[code, cells])
-        result = np.empty(len(x))
-        step = max(1, BLOCK_CELLS // len(cells))
-        for start in range(0, len(x), step):
-            part = slice(start, start + step)
-            terms = logs + log_bell((x[part, None] - values[cells]) / width[code], kernel)
-            if apart:
-                rows = np.arange(len(terms))
-                terms[rows, rows + start] = LOG_ZERO
-            largest = terms.max(axis=1)
-            result[part] = largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1))
-        return np.maximum(result, LOG_ZERO) - math.log(width[code])
+    def of(counts: FloatArray, width: float) -> Bells:
+        options = (sample.values, counts, width, kernel)
+        return Bells(*options) if points is None else Grid(*options, points, nearest)
 
-    def exact(code: int, x: FloatArray) -> FloatArray:
-        """The log-density of a class at x, held beyond the outermost values."""
-        cells, reach = cells_of[code], CUT * width[code]
-        return log_sums(code, np.clip(x, values[cells[0]] - reach, values[cells[-1]] + reach)) - math.log(total[code])
-
-    @cache
-    def grid(code: int) -> Grid:
-        return Grid(values, counts[code], float(width[code]), kernel, points or GRID, nearest)
+    everyone = of(sample.counts.sum(axis=0), float(widths[-1]))
+    classes = [
+        of(counts, width) if counts.any() else everyone
+        for counts, width in zip(sample.counts, widths[:-1].tolist(), strict=True)
+    ]
 
     def at(x: FloatArray) -> FloatArray:
-        return np.stack([exact(code, x) if points is None else grid(code).log_density(x) for code in owner])
-
-    @cache
-    def beside(code: int) -> FloatArray:
-        """The logarithm of the sum at each cell of the bells on the other cells (cells,)."""
-        result = np.full(len(values), LOG_ZERO)
-        result[cells_of[code]] = log_sums(code, values[cells_of[code]], apart=True)
-        return result
-
-    def of_rest(code: int, cells: IntArray, weight: FloatArray) -> FloatArray:
-        """The log-density of a class at cells once so much weight of each is removed; NaN where nothing is left."""
-        own, left = np.maximum(counts[code, cells] - weight, 0.0), total[code] - weight
-        with np.errstate(divide="ignore", invalid="ignore"):
-            itself = np.maximum(np.log(own) + log_bell(np.zeros(1), kernel) - math.log(width[code]), LOG_ZERO)
-            return np.where(left > 0, np.logaddexp(beside(code)[cells], itself) - np.log(left), np.nan)
+        return np.stack([one.log_density(x) for one in classes])
 
     def without(codes: IntArray, cells: IntArray, weight: FloatArray | float) -> FloatArray:
         codes, cells, weights = np.broadcast_arrays(codes, cells, weight)
         result = np.empty(codes.shape)
         for code in np.unique(codes).tolist():
             mine = codes == code
-            rest = of_rest(code, cells[mine], weights[mine])
+            rest = classes[code].without(cells[mine], weights[mine])
             if np.isnan(rest).any():  # the class has gone: it borrows what is left of all
-                everyone = of_rest(len(total) - 1, cells[mine], weights[mine])
-                rest = np.where(np.isnan(rest), np.nan_to_num(everyone), rest)
+                borrowed = np.nan_to_num(everyone.without(cells[mine], weights[mine]))
+                rest = np.where(np.isnan(rest), borrowed, rest)
             result[mine] = rest
         return result
 
-    knots = np.unique(np.concatenate([_equal_steps(values[cells_of[code]], CUT * width[code]) for code in set(owner)]))
-    if points is not None:
-        knots = np.unique(np.concatenate([grid(code).knots for code in set(owner)]))
-    return Density(at(values), without, at, knots)
-
-
-def _equal_steps(values: FloatArray, reach: float) -> FloatArray:
-    """Points over the range of the values, and so much beyond."""
-    return np.linspace(values[0] - reach, values[-1] + reach, GRID)
+    return Density(at(sample.values), without, at, np.unique(np.concatenate([one.knots for one in classes])))
