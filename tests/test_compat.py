@@ -160,6 +160,14 @@ def test_levels_of_later_batches_and_of_other_models_are_joined():
         assert set(model.schema_.declared["coat"]) == {"amber", "blue", "cyan"}
 
 
+def test_levels_are_joined_with_text_in_any_order():
+    levels = pd.DataFrame({"coat": pd.Categorical(["amber"], categories=["amber", "blue"])})
+    text = pd.DataFrame({"coat": ["cyan"]})
+    for first, second in ((levels, text), (text, levels)):
+        model = compat.e1071(1).fit(first, [0]).partial_fit(second, [1])
+        assert set(model.parameters()["coat"]["probability"]) == {"amber", "blue", "cyan"}
+
+
 def test_a_level_that_only_the_new_table_has_says_nothing():
     X = pd.DataFrame({"coat": pd.Categorical(["amber", "blue", "blue", "blue"], categories=["amber", "blue"])})
     for make in (compat.e1071, compat.klar, compat.naivebayes):

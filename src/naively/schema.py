@@ -234,16 +234,14 @@ def summaries_of(
 def declared_by(
     table: Table, names: Sequence[str], positions: Sequence[int], families: Sequence[Family | None]
 ) -> dict[str, tuple[Label, ...]]:
-    """The values that the types of the columns declare, where the family wants to know."""
+    """The values that the types of the columns declare, none of them if need be, where the family wants to know."""
     if len(set(map(id, families))) == 1 and (families[0] is None or not families[0].reads_declared):
         return {}  # a wide array: one look will do
-    found = {}
-    for name, position, family in zip(names, positions, families, strict=True):
-        if family is not None and family.reads_declared and position >= 0:
-            labels = table.declared(position)
-            if labels:
-                found[name] = labels
-    return found
+    return {
+        name: (table.declared(position) or ()) if position >= 0 else ()
+        for name, position, family in zip(names, positions, families, strict=True)
+        if family is not None and family.reads_declared
+    }
 
 
 def merged_declarations(
