@@ -34,10 +34,10 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         relax the independence of the columns. "textbook": Gaussian and categorical
         columns, Laplace smoothing, the class frequencies as prior, every column counted in full. "fast": bins, and one
         temperature.
-    families : family, str or dict, optional
+    families : family, str, dict or ByKind, optional
         How columns are distributed: one family for all, or a dict by column name or position, for example
         ``{"age": Gaussian(ties="feature"), "city": "categorical"}``. Columns that are not given are inferred: numbers
-        are Gaussian; booleans, text and categorical types are categorical.
+        are Gaussian; booleans, text and categorical types are categorical. `ByKind` sets what is inferred.
     smoothing : smoothing, float, str or dict, optional
         Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column.
     prior : "estimated", "uniform", dict or array, default="estimated"
@@ -243,7 +243,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
             schema, positions = self._first_schema(table, recipe), None
         else:
             positions = schema.locate(table)
-            schema = schema.completed(table, positions, lambda names, kinds: self._assigned(names, kinds, recipe))
+            schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
         kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
         return schema, local.count(table, schema, positions, classes, codes, weights, n_threads, kept_rows)
 
@@ -251,7 +251,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
         check_prior(self.prior)
         self._prior_rule()
-        return Schema.of_table(table, self._assigned(table.names, table.kinds, recipe))
+        return Schema.of_table(table, self._assigned(recipe, table.names, table.kinds, None, table.column))
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
         """Take a new state, whole."""

@@ -198,7 +198,7 @@ def _looked_up(
 def _values(
     family: Categorical, counts: Counts, smoothing: Smoothing, book: Codebook, block: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    counts = family._with_declared(counts)
+    counts = family.with_known(counts)
     places = book.places[reference.looked_up_cells(block, book.low, book.size, book.offset)]
     tables = [counts.table(place).high for place in range(len(counts.columns))]
     return _looked_up(tables, counts.categories, smoothing, places)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from naively.errors import InputError, InputTypeError, SchemaError
-from naively.labels import as_label, encode_array, encode_objects, encode_series, is_missing
+from naively.labels import as_label, categories_of, encode_array, encode_objects, encode_series, is_missing
 from naively.table import ArrayTable, Column, ColumnsTable, Kind, SparseTable, Table, made_up_names
 from naively.typing import AnyArray, IntArray, Label
 
@@ -157,7 +157,8 @@ def _series_column(name: str, series: Any) -> Column:
     if dtype == nw.Boolean:
         return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where))
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return Column(name, "label", lambda: np.empty(0), lambda: encode_series(series, where))
+        declared = None if dtype == nw.String else lambda: [as_label(label, where) for label in categories_of(series)]
+        return Column(name, "label", lambda: np.empty(0), lambda: encode_series(series, where), declared)
     if dtype in (nw.Object, nw.Unknown):
         return object_column(name, _as_objects(series.to_list()))
     advice = "Turn dates and times into numbers first (days since a reference date, month, weekday)."

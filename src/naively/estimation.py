@@ -13,7 +13,7 @@ from naively.decision import class_prior, log_prior
 from naively.engines.threads import thread_count
 from naively.errors import ParameterError, SchemaError
 from naively.evidence import Scorer, make_factors
-from naively.families import Family
+from naively.families import ByKind, Family
 from naively.pooled import PooledScorer
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, summaries_of
@@ -88,7 +88,7 @@ class Estimation:
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
         """The family of each column, which must need no more than was kept of it."""
         schema = self.schema_
-        families = self._assigned(schema.names, schema.kinds, recipe)
+        families = self._assigned(recipe, schema.names, schema.kinds, schema.summaries)
         needed = summaries_of(schema.names, schema.kinds, families)
         for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
             if kept is not need and kept and family is not None and not set(need) <= set(kept):
@@ -96,7 +96,7 @@ class Estimation:
                     f"Column {name!r} was learnt for another family: {family.name()!r} needs {need}, but {kept} was "
                     "kept. Fit again with the new families or recipe."
                 )
-        return families
+        return schema.with_declared(families)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         """The smoothing of each column."""
@@ -110,8 +110,14 @@ class Estimation:
             rules[position_of(key, index, "smoothing")] = as_smoothing(rule, f"smoothing[{key!r}]")
         return rules
 
-    def _assigned(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
-        return assign_families(names, kinds, self.families, recipe.numeric, recipe.categorical)
+    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
+        """The family of each column, from what was kept of it or, if that is nothing yet, from its cells."""
+
+        def by_kind(families: ByKind, place: int) -> Family:
+            known = kept is not None and kept[place]
+            return families.of_kept(kept[place]) if known else families.of_numbers(column(place))
+
+        return assign_families(names, kinds, self.families, recipe.numeric, recipe.categorical, by_kind)
 
     def _checked_kept_rows(self) -> int:
         count = self.kept_rows

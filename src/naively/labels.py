@@ -138,6 +138,16 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
     return encode_objects(series.to_list(), where)
 
 
+def categories_of(series: Any) -> list[Any]:
+    """All values that the categorical type of a narwhals series lists, used or not; none if it keeps no list."""
+    native = series.to_native()
+    if series.implementation.is_pandas():
+        return [value for value in native.cat.categories.tolist() if not is_missing(value)]
+    if series.implementation.is_pyarrow():
+        return [value for value in native.combine_chunks().dictionary.to_pylist() if not is_missing(value)]
+    return list(getattr(series.dtype, "categories", ()))
+
+
 def _polars_categories(native: Any, polars: Any) -> tuple[IntArray, list[Label]]:
     """Codes and labels of a Polars column that is encoded already: only the codes that occur are renumbered."""
     values = native.unique().drop_nulls()

@@ -8,17 +8,17 @@ without a single known cell waits for the first batch that has one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed
-from naively.families import Family, Summary, as_family
+from naively.families import ByKind, Family, Summary, as_family
 from naively.table import ArrayTable, Kind, SparseTable, Table
-from naively.typing import IntArray
+from naively.typing import IntArray, Label
 
 HELD = {
     "number": "numbers",
@@ -42,12 +42,15 @@ class Schema:
         The statistics kept of each column; none while nothing is known of it.
     named : bool
         Whether the columns are matched by name (they came from a data frame) or by position.
+    declared : dict
+        By column name, the values that the column's type declares, where its family wants to know them.
     """
 
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     summaries: tuple[tuple[Summary, ...], ...]
     named: bool
+    declared: Mapping[str, tuple[Label, ...]] = field(default_factory=dict, hash=False)
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -71,9 +74,21 @@ class Schema:
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
         """The schema of a first table, with the families that read its columns."""
-        return cls(
-            tuple(table.names), tuple(table.kinds), summaries_of(table.names, table.kinds, families), table.named
-        )
+        summaries = summaries_of(table.names, table.kinds, families)
+        declared = declared_by(table, table.names, range(table.n_columns), families)
+        return cls(tuple(table.names), tuple(table.kinds), summaries, table.named, declared)
+
+    def with_declared(self, families: Sequence[Family | None]) -> list[Family | None]:
+        """The families of the columns, told what the columns' types declare."""
+        told: dict[tuple[int, tuple[Label, ...] | None], Family] = {}  # equal ones stay one object, and one group
+        result: list[Family | None] = []
+        for name, family in zip(self.names, families, strict=True):
+            if family is None or not family.reads_declared:
+                result.append(family)
+                continue
+            labels = self.declared.get(name)
+            result.append(told.setdefault((id(family), labels), family.with_declared(labels)))
+        return result
 
     def locate(self, table: Table) -> IntArray | None:
         """The table's position of each column of the model, -1 for one that the table lacks; says what is odd.
@@ -141,20 +156,23 @@ class Schema:
                 )
 
     def completed(self, table: Table, positions: IntArray | None, assign: Any) -> Schema:
-        """The schema with what this table tells of columns that had been empty so far.
+        """The schema with what this table tells of columns that had been empty so far, and of declared values.
 
-        `assign` gives the families of the columns from their kinds.
+        `assign` gives the families of the columns from their names, their kinds, what was kept of them and, by place,
+        their cells.
         """
-        if "empty" not in self.kinds:
+        if "empty" not in self.kinds and not self.declared:
             return self
         there = [place if positions is None else int(positions[place]) for place in range(len(self.names))]
         kinds = tuple(
             table.kinds[position] if kind == "empty" and position >= 0 else kind
             for kind, position in zip(self.kinds, there, strict=True)
         )
-        found = summaries_of(self.names, kinds, assign(self.names, kinds))
+        families = assign(self.names, kinds, self.summaries, lambda place: table.column(there[place]))
+        found = summaries_of(self.names, kinds, families)
         summaries = tuple(old or new for old, new in zip(self.summaries, found, strict=True))
-        return Schema(self.names, kinds, summaries, self.named)
+        declared = merged_declarations(self.declared, declared_by(table, self.names, there, families))
+        return Schema(self.names, kinds, summaries, self.named, declared)
 
     def merged(self, other: Schema) -> Schema:
         """The union of two schemas, which must agree on the columns they share."""
@@ -169,7 +187,8 @@ class Schema:
         for name, kind, summary in zip(other.names, other.kinds, other.summaries, strict=True):
             columns[name] = _agreed(name, columns[name], (kind, summary)) if name in columns else (kind, summary)
         kinds, summaries = zip(*columns.values(), strict=True)
-        return Schema(tuple(columns), kinds, summaries, self.named and other.named)
+        declared = merged_declarations(self.declared, other.declared)
+        return Schema(tuple(columns), kinds, summaries, self.named and other.named, declared)
 
 
 def _compatible(before: Kind, now: Kind) -> bool:
@@ -212,6 +231,27 @@ def summaries_of(
     return tuple(result)
 
 
+def declared_by(
+    table: Table, names: Sequence[str], positions: Sequence[int], families: Sequence[Family | None]
+) -> dict[str, tuple[Label, ...]]:
+    """The values that the types of the columns declare, none of them if need be, where the family wants to know."""
+    if len(set(map(id, families))) == 1 and (families[0] is None or not families[0].reads_declared):
+        return {}  # a wide array: one look will do
+    return {
+        name: (table.declared(position) or ()) if position >= 0 else ()
+        for name, position, family in zip(names, positions, families, strict=True)
+        if family is not None and family.reads_declared
+    }
+
+
+def merged_declarations(
+    first: Mapping[str, tuple[Label, ...]], second: Mapping[str, tuple[Label, ...]]
+) -> dict[str, tuple[Label, ...]]:
+    """All values that either side declares."""
+    both = {**first, **second}
+    return {name: tuple(dict.fromkeys((*first.get(name, ()), *labels))) for name, labels in both.items()}
+
+
 def require_readable(name: str, kind: Kind, family: Family) -> None:
     """Refuse a family that cannot read what the column holds."""
     if kind not in family.accepts:
@@ -223,7 +263,12 @@ def require_readable(name: str, kind: Kind, family: Family) -> None:
 
 
 def assign_families(
-    names: Sequence[str], kinds: Sequence[Kind], families: Any, numeric: Family, categorical: Family
+    names: Sequence[str],
+    kinds: Sequence[Kind],
+    families: Any,
+    numeric: Family,
+    categorical: Family,
+    by_kind: Callable[[ByKind, int], Family],
 ) -> list[Family | None]:
     """The family of each column: the given one, or the inferred one; None where nothing is known yet.
 
@@ -231,11 +276,24 @@ def assign_families(
     ----------
     names, kinds : sequences
         The columns, and what they hold.
-    families : None, family, name, or mapping
-        What the user gave: one for all, or by column name or position.
+    families : None, family, name, mapping or ByKind
+        What the user gave: one for all, by column name or position, or by what the columns hold.
     numeric, categorical : Family
         What is used for columns that were given none.
+    by_kind : callable
+        The family that a `ByKind` chooses for the numbers of the column at a place.
     """
+    if isinstance(families, ByKind):
+        inferred = [
+            _inferred(name, kind, families.numbers, families.of_truths() if kind == "truth" else families.labels)
+            for name, kind in zip(names, kinds, strict=True)
+        ]
+        if families.counts is None and families.binary is None:
+            return inferred
+        return [
+            by_kind(families, place) if kind == "number" else family
+            for place, (kind, family) in enumerate(zip(kinds, inferred, strict=True))
+        ]
     if families is None or isinstance(families, Mapping):
         given = _given_families(names, families or {})
         columns = enumerate(zip(names, kinds, strict=True))

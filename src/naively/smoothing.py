@@ -66,16 +66,16 @@ class Smoothing:
         raise NotImplementedError(f"{type(self).__name__} must say its pseudo-counts.")  # pragma: no cover
 
     def pseudo_counts_without(
-        self, pseudo_counts: FloatArray, marginal: FloatArray, total: FloatArray, n_values: int
+        self, pseudo_counts: FloatArray, count: FloatArray, total: FloatArray, n_values: int
     ) -> FloatArray:
         """The pseudo-counts of values, given what is left of their counts: the same for rules that look at no counts.
 
         Parameters
         ----------
-        pseudo_counts : ndarray
+        pseudo_counts : ndarray (n_classes, ...)
             What they were before.
-        marginal, total : ndarray
-            What is left of the value, and of all values, over all classes.
+        count, total : ndarray (n_classes, ...)
+            What is left of the value, and of all values, in each class.
         n_values : int
             How many values there are.
         """
@@ -146,6 +146,10 @@ class Jeffreys(Lidstone):
     tau: float = 0.5
 
 
+OPINIONS = ("uniform", "marginal", "classes", "features")
+"""The prior opinions that `MEstimate` knows by name."""
+
+
 @dataclass(frozen=True)
 class MEstimate(Smoothing):
     """`m` pseudo-rows that follow the distribution `p`.
@@ -154,9 +158,15 @@ class MEstimate(Smoothing):
     ----------
     m : float, default=1.0
         How many rows the prior opinion is worth.
-    p : "uniform", "marginal", mapping or sequence, default="uniform"
-        The prior opinion: every value alike, the frequencies over all classes, or probabilities that sum to one, by
-        value or in the sorted order of the values.
+    p : "uniform", "marginal", "classes", "features", mapping or sequence, default="uniform"
+        The prior opinion: every value alike; the frequencies over all rows; the mean over the classes of their
+        frequencies, each class counting the same; the mean, within a class, of the frequencies of all columns that have
+        the same values; or probabilities that sum to one, by value or in the sorted order of the values.
+
+    Notes
+    -----
+    ``MEstimate(1, "classes")`` and ``MEstimate(1, "features")`` are the two readings of CLOP's rule
+    ``f' = (n f + mean f) / (n + 1)``.
 
     Examples
     --------
@@ -166,14 +176,15 @@ class MEstimate(Smoothing):
     """
 
     m: float = 1.0
-    p: Literal["uniform", "marginal"] | Mapping[Any, float] | Sequence[float] = "uniform"
+    p: Literal["uniform", "marginal", "classes", "features"] | Mapping[Any, float] | Sequence[float] = "uniform"
 
     def __post_init__(self) -> None:
         require_number("MEstimate(m)", self.m, at_least=0)
         if isinstance(self.p, str):
-            if self.p not in ("uniform", "marginal"):
+            if self.p not in OPINIONS:
                 raise ParameterError(
-                    f"MEstimate(p) must be 'uniform', 'marginal' or probabilities by value, got {self.p!r}."
+                    f"MEstimate(p) must be one of {', '.join(map(repr, OPINIONS))} or probabilities by value, got "
+                    f"{self.p!r}."
                 )
             return
         values = _numbers("MEstimate(p)", self.p)
@@ -186,13 +197,29 @@ class MEstimate(Smoothing):
         if not isinstance(self.p, str):
             return self.m * per_value("MEstimate(p)", self.p, labels)
         uniform = np.full(counts.shape[-1], 1.0 / max(counts.shape[-1], 1))
-        return self.m * (uniform if self.p == "uniform" else shares(counts.sum(axis=0), uniform))
+        if self.p == "uniform":
+            return self.m * uniform
+        if self.p == "marginal":
+            return self.m * shares(counts.sum(axis=0), uniform)
+        total = counts.sum(axis=-1, keepdims=True)
+        axis = 0 if self.p == "classes" else -2
+        if counts.ndim + axis == 0:  # one column: its own frequencies are the mean over the features
+            return self.m * shares(counts, uniform)
+        return self.m * _mean_share(counts, total, axis, uniform)
 
     def pseudo_counts_without(
-        self, pseudo_counts: FloatArray, marginal: FloatArray, total: FloatArray, n_values: int
+        self, pseudo_counts: FloatArray, count: FloatArray, total: FloatArray, n_values: int
     ) -> FloatArray:
-        looks = isinstance(self.p, str) and self.p == "marginal"
-        return self.m * share(marginal, total, 1.0 / n_values) if looks else pseudo_counts
+        if not isinstance(self.p, str) or self.p == "uniform":
+            return pseudo_counts
+        if self.p == "marginal":
+            return self.m * share(count.sum(axis=0), total.sum(axis=0), 1.0 / n_values)
+        if self.p == "classes":
+            return self.m * _mean_share(count, total, 0, np.asarray(1.0 / n_values))
+        raise ParameterError(
+            "MEstimate(p='features') has no leave-one-out for labels: a row changes the mean over all its columns. Use "
+            "MEstimate(p='classes'), or read the columns as 0 and 1 with Bernoulli()."
+        )
 
 
 @dataclass(frozen=True)
@@ -324,6 +351,12 @@ def smoothed_frequencies(counts: FloatArray, smoothing: Smoothing, labels: Seque
 def share(part: FloatArray, whole: FloatArray, otherwise: FloatArray | float) -> FloatArray:
     """``part / whole``; `otherwise` where there is no whole."""
     return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), otherwise))
+
+
+def _mean_share(part: FloatArray, whole: FloatArray, axis: int, otherwise: FloatArray) -> FloatArray:
+    """The plain mean of ``part / whole`` along an axis, over the places that have a whole; `otherwise` without any."""
+    known = (whole > 0).sum(axis=axis, keepdims=True)
+    return share(share(part, whole, 0.0).sum(axis=axis, keepdims=True), known, otherwise)
 
 
 def shares(counts: FloatArray, otherwise: FloatArray) -> FloatArray:

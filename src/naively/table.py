@@ -75,6 +75,10 @@ class Table:
         """Codes (-1: missing) and the labels they stand for, of one whole column."""
         raise NotImplementedError  # pragma: no cover
 
+    def declared(self, position: int) -> tuple[Label, ...] | None:
+        """The values that a column's type declares, used or not; None if it declares none."""
+        return (False, True) if self.kind(position) == "truth" else None
+
     def without(self, position: int) -> Table:
         """The same without one column."""
         raise NotImplementedError  # pragma: no cover
@@ -205,9 +209,10 @@ class Column:
         kind: Kind,
         numbers: Callable[[], AnyArray],
         labels: Callable[[], tuple[IntArray, list[Label]]],
+        declared: Callable[[], Sequence[Label]] | None = None,
     ):
         self.name, self.kind = name, kind
-        self._numbers, self.labels = numbers, labels
+        self._numbers, self.labels, self.declared = numbers, labels, declared
 
     @cached_property
     def numbers(self) -> AnyArray:
@@ -282,6 +287,10 @@ class ColumnsTable(Table):
 
     def column(self, position: int) -> AnyArray:
         return self.columns[position].numbers
+
+    def declared(self, position: int) -> tuple[Label, ...] | None:
+        declared = self.columns[position].declared
+        return super().declared(position) if declared is None else tuple(declared())
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         return self.columns[position].labels()

@@ -152,8 +152,8 @@ def _columns(
         name, family = schema.names[place], families[place]
         if isinstance(family, Categorical):
             known, table = counts.categories[counts_at[name]], counts.table(counts_at[name]).high
-            if family.categories is not None:
-                wider = Categorical(list(family.categories) + list(known)).categories or ()
+            if family.known:
+                wider = Categorical(list(family.known) + list(known)).known
                 spread = np.zeros((len(table), len(wider)))
                 spread[:, positions_in(wider, known)] = table
                 known, table = wider, spread

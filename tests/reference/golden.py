@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-NUMERIC = {"iris", "pima-diabetes", "counts-synthetic"}
+NUMERIC = {"iris", "pima-diabetes", "counts-synthetic", "counts-synthetic-na"}
+
+
+def read_golden(system, name=None):
+    """The golden values of one system on one data set."""
+    file = f"{system}.json" if name is None else f"{system}__{name}.json"
+    return json.loads((HERE / "golden" / file).read_text(encoding="utf-8"))
 
 
 def read_cases(system, names, ids):
     """The wanted cases of one system, as pytest parameters of (file, case)."""
     found = []
     for name in names:
-        document = json.loads((HERE / "golden" / f"{system}__{name}.json").read_text(encoding="utf-8"))
+        document = read_golden(system, name)
         cases = {case["id"]: case for case in document["cases"]}
         found += [pytest.param(document, cases[key], id=f"{name}-{key}") for key in cases if key in ids]
     return found

@@ -6,7 +6,7 @@ Format 1::
       "format": "naively model", "version": 1,
       "content": {
         "parameters": {...},           the constructor's, families and smoothings as {"type", "options"}
-        "columns": [{"name", "kind", "summaries"}, ...], "named": true,
+        "columns": [{"name", "kind", "summaries", "declared" (where a type's values count)}, ...], "named": true,
         "classes": {"type": "str", "labels": [...], "declared": [...]},
         "class_weight": {"high": [...], "low": null},
         "tables": [{"summary", "columns", ...}, ...],    sums are {"shape", "high", "low"}, row by row
@@ -35,7 +35,7 @@ import numpy as np
 
 from naively.engines.threads import thread_count
 from naively.errors import ModelFileError, NaivelyError
-from naively.families import FAMILIES, Family, Summary
+from naively.families import FAMILIES, ByKind, Family, Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
@@ -104,6 +104,7 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
         "parameters": parameters,
         "columns": [
             {"name": name, "kind": kind, "summaries": [asdict(summary) for summary in summaries]}
+            | ({"declared": list(schema.declared[name])} if name in schema.declared else {})
             for name, kind, summaries in zip(schema.names, schema.kinds, schema.summaries, strict=True)
         ],
         "named": schema.named,
@@ -120,7 +121,7 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
 
 def _encoded(value: Any, where: str) -> Any:
     """A parameter as JSON: families and smoothings by name and options, collections element by element."""
-    if isinstance(value, Family):
+    if isinstance(value, (Family, ByKind)):
         return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
     if isinstance(value, Smoothing):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
@@ -281,7 +282,8 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
         refuse_impossible(summary, table, weight.high)
     thread_count(model.n_threads)
     kept = _kept_from(content["kept"], names, len(classes))
-    schema = Schema(names, kinds, summaries, bool(content["named"]))
+    listed = {one["name"]: tuple(map(_label, one["declared"])) for one in content["columns"] if "declared" in one}
+    schema = Schema(names, kinds, summaries, bool(content["named"]), listed)
     declared_classes = np.array(declared, dtype=class_type) if declared else np.array([], dtype=object)
     model._replace(schema, Statistics(classes, weight, tables, kept), declared_classes)
     if as_recipe(model.recipe).tempering is None:
@@ -297,7 +299,7 @@ def _decoded(value: Any) -> Any:
     name = value["type"]
     if name == "dict":
         return {_decoded(key): _decoded(element) for key, element in value["items"]}
-    factory: Any = FAMILIES.get(name) or SMOOTHINGS[name]
+    factory: Any = ByKind if name == ByKind.name() else FAMILIES.get(name) or SMOOTHINGS[name]
     return factory(**{key: _decoded(option) for key, option in value["options"].items()})
 
 

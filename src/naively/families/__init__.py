@@ -12,6 +12,7 @@ from naively.errors import ParameterError
 from naively.families.base import Estimate, Family, LeftOut, Summary
 from naively.families.bernoulli import Bernoulli
 from naively.families.binned import Binned
+from naively.families.by_kind import ByKind
 from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
 from naively.families.kernel import Kernel
@@ -19,10 +20,12 @@ from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.stacked import Stacked
 from naively.families.studentt import StudentT
+from naively.families.thresholded import Thresholded
 
 __all__ = [
     "Bernoulli",
     "Binned",
+    "ByKind",
     "Categorical",
     "Estimate",
     "Family",
@@ -34,11 +37,23 @@ __all__ = [
     "Stacked",
     "StudentT",
     "Summary",
+    "Thresholded",
 ]
 
 FAMILIES: dict[str, type[Family]] = {
     family.name(): family
-    for family in (Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT)
+    for family in (
+        Bernoulli,
+        Binned,
+        Categorical,
+        Gaussian,
+        Kernel,
+        Multinomial,
+        Poisson,
+        Stacked,
+        StudentT,
+        Thresholded,
+    )
 }
 
 
@@ -47,8 +62,8 @@ def as_family(value: Any, where: str = "families") -> Family:
 
     Examples
     --------
-    >>> as_family("gaussian")
-    Gaussian(ties='none', ddof=0, floor=1e-09, rule='column', interval=None)
+    >>> as_family("bernoulli")
+    Bernoulli(threshold=0.0)
     """
     if isinstance(value, Family):
         return value

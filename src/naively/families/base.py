@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
 from naively.table import Kind
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,15 @@ class Family:
     def options(self) -> dict[str, Any]:
         """The options by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def reads_declared(self) -> bool:
+        """Whether the family wants to know the values that a column's type declares."""
+        return False
+
+    def with_declared(self, labels: tuple[Label, ...] | None) -> Family:
+        """The family of a column whose type declares these values (None: it declares none)."""
+        return self
 
     estimate: ClassVar[Callable[..., Estimate]]
     """The parameters, from the merged statistics (one argument per summary) and the keyword `smoothing`: pure."""

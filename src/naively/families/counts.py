@@ -173,7 +173,7 @@ def frequencies_without(
     total[codes, rows] = _left(of_class[codes], weights if in_all is None else in_all)
     marginal, everything = count.sum(axis=0), total.sum(axis=0)
     before = np.broadcast_to(smoothing.pseudo_counts(counts.high, labels), counts.shape)
-    pseudo_counts = smoothing.pseudo_counts_without(before[:, places], marginal, everything, n_values)
+    pseudo_counts = smoothing.pseudo_counts_without(before[:, places], count, total, n_values)
     borrowed = share(marginal, everything, 1.0 / n_values)
     return share(count + pseudo_counts, total + before.sum(axis=1, keepdims=True), borrowed)
 
