@@ -17,7 +17,9 @@ SMALL_FRAME = 1 << 18
 
 
 def read_table(X: Any) -> Table:
-    """Read an array, data frame, sparse matrix, list of dicts, or mapping of columns."""
+    """Read an array, data frame, sparse matrix, list of dicts, or mapping of columns; a table is one already."""
+    if isinstance(X, Table):
+        return X
     if isinstance(X, np.ndarray):
         return array_table(X)
     if _is_sparse(X):

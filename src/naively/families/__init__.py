@@ -12,7 +12,8 @@ from naively.errors import ParameterError
 from naively.families.base import Estimate, Family, LeftOut, Summary
 from naively.families.bernoulli import Bernoulli
 from naively.families.binned import Binned
-from naively.families.categorical import Categorical
+from naively.families.categorical import Categorical, Codes
+from naively.families.complement import Complement
 from naively.families.gaussian import Gaussian
 from naively.families.kernel import Kernel
 from naively.families.multinomial import Multinomial
@@ -24,6 +25,8 @@ __all__ = [
     "Bernoulli",
     "Binned",
     "Categorical",
+    "Codes",
+    "Complement",
     "Estimate",
     "Family",
     "Gaussian",
@@ -38,7 +41,10 @@ __all__ = [
 
 FAMILIES: dict[str, type[Family]] = {
     family.name(): family
-    for family in (Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT)
+    for family in (
+        *(Bernoulli, Binned, Categorical, Codes, Complement, Gaussian),
+        *(Kernel, Multinomial, Poisson, Stacked, StudentT),
+    )
 }
 
 

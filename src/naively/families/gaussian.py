@@ -41,9 +41,10 @@ class Gaussian(Family):
     floor : float, default=1e-9
         The least variance, as a share of the column's variance over all classes; what it is a share of makes it free
         of scale. With ``rule="scikit-learn"`` it is `var_smoothing`.
-    rule : "column" or "scikit-learn", default="column"
+    rule : "column", "scikit-learn" or "absolute", default="column"
         "column" lifts variances that are below the floor and leaves the others exact. "scikit-learn" adds
-        ``floor * (largest variance of any column)`` to every variance, as `GaussianNB` does.
+        ``floor * (largest variance of any column)`` to every variance, as `GaussianNB` does; "absolute" adds `floor`
+        itself.
 
     Notes
     -----
@@ -62,15 +63,15 @@ class Gaussian(Family):
     ties: Literal["none", "feature", "class", "all"] = "none"
     ddof: Literal[0, 1] = 0
     floor: float = 1e-9
-    rule: Literal["column", "scikit-learn"] = "column"
+    rule: Literal["column", "scikit-learn", "absolute"] = "column"
 
     def __post_init__(self) -> None:
         if self.ties not in ("none", "feature", "class", "all"):
             raise ParameterError(f"Gaussian(ties) must be 'none', 'feature', 'class' or 'all', got {self.ties!r}.")
         if self.ddof not in (0, 1):
             raise ParameterError(f"Gaussian(ddof) must be 0 or 1, got {self.ddof!r}.")
-        if self.rule not in ("column", "scikit-learn"):
-            raise ParameterError(f"Gaussian(rule) must be 'column' or 'scikit-learn', got {self.rule!r}.")
+        if self.rule not in ("column", "scikit-learn", "absolute"):
+            raise ParameterError(f"Gaussian(rule) must be 'column', 'scikit-learn' or 'absolute', got {self.rule!r}.")
         require_number("Gaussian(floor)", self.floor, at_least=0)
 
     # -- Statistics -----------------------------------------------------------------------------------------------
@@ -96,6 +97,8 @@ class Gaussian(Family):
         variance = np.where(borrows, overall, variance)
         if self.rule == "scikit-learn":
             variance = variance + self.floor * overall.max(axis=-1, keepdims=True, initial=0.0)
+        elif self.rule == "absolute":
+            variance = variance + self.floor
         else:
             variance = np.maximum(variance, self.floor * overall)
         return np.where(unknown, all_mean, mean), variance
