@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from naively.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
+from naively.families import Bernoulli, Categorical, Codes, Complement, Gaussian, Multinomial, Poisson
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing
 from tests.models import textbook
 
@@ -42,6 +42,9 @@ COLUMN_KINDS = {
     "flag": (bernoullis, st.booleans()),
     "events": (st.just(Poisson()), counts),
     "words": (st.just(Multinomial()), counts),
+    "goods": (st.sampled_from([Complement(), Complement(norm=True)]), counts),
+    "index": (st.sampled_from([Codes(), Codes(7)]), st.integers(0, 5)),
+    "share": (st.just(Bernoulli(None)), quarters(0, 1)),
 }
 """For each kind of column: the families that may read it, and its values."""
 

@@ -12,7 +12,8 @@ from naively.errors import ParameterError
 from naively.families.base import Estimate, Family, LeftOut, Summary
 from naively.families.bernoulli import Bernoulli
 from naively.families.binned import Binned
-from naively.families.categorical import Categorical, Codes
+from naively.families.categorical import Categorical
+from naively.families.codes import Codes
 from naively.families.complement import Complement
 from naively.families.gaussian import Gaussian
 from naively.families.kernel import Kernel

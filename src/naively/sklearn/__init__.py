@@ -10,6 +10,7 @@ What is different, on purpose:
   from all rows, not from the last batch, and `CategoricalNB` its categories.
 - No answer is NaN. Without smoothing (``alpha=0``) a class may be impossible; if all are, the answer is the class
   prior, and a warning says so. A column or batch without any variance says nothing.
+- `BernoulliNB` takes one `alpha` per feature for any number of classes.
 - A category that `CategoricalNB` has never seen says nothing; it is no error.
 - Missing cells (NaN, None) are marginalised: they are left out of the sums and of the evidence.
 - Data frames are matched by column name, sparse matrices are welcome everywhere, answers are float64.
