@@ -21,6 +21,10 @@ from naively.target import read_rows, read_target
 from naively.typing import AnyArray, FloatArray
 
 
+NEGATIVE = "Negative values in data"
+"""How an error about negative counts begins, in scikit-learn's words as in ours."""
+
+
 class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the drop-ins. A subclass says which family, smoothing and prior its parameters stand for.
 
@@ -135,17 +139,14 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             model.partial_fit(X, y, classes=classes, sample_weight=sample_weight)
         except InputError as error:
-            raise self._in_our_words(error) from error
-        model.set_params(families=self._family(), smoothing=self._smoothing(model.n_features_in_), prior=self._prior())
-        assert len(model.class_prior_) == len(model.classes_)  # a prior that does not fit is refused here
+            if not str(error).startswith(NEGATIVE):
+                raise
+            where = str(error).removeprefix(NEGATIVE)
+            raise InputError(f"{NEGATIVE} passed to {type(self).__name__} (input X){where}") from error
+        model.families, model.prior = self._family(), self._prior()
+        model.smoothing = self._smoothing(model.n_features_in_)
+        model._prior(model.prior)  # one that does not fit the classes is refused
         return model
-
-    def _in_our_words(self, error: InputError) -> InputError:
-        """The error with the start that scikit-learn gives it, where it has one of its own."""
-        start = "Negative values in data"
-        if not str(error).startswith(start):
-            return error
-        return InputError(f"{start} passed to {type(self).__name__} (input X){str(error).removeprefix(start)}")
 
     def _replace(self, model: NaiveBayes) -> None:
         """Take a new state, whole."""
@@ -209,7 +210,8 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._ready().predict_joint_log_proba(self._read(X), prior=self._prior_of_answers())
 
     def _ready(self) -> NaiveBayes:
-        check_is_fitted(self)
+        if "model_" not in self.__dict__:
+            check_is_fitted(self)  # which says what to do
         return self.model_
 
     # -- what was learnt ------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ class GaussianNB(DropIn):
         unweighted = NaiveBayes("textbook", families=self._family()) if earlier is None else copy.copy(earlier)
         self._unweighted = unweighted.partial_fit(X, y, classes=classes)
         epsilon = float(self.var_smoothing) * largest_variance(self._unweighted)
-        learnt.set_params(families=Gaussian(rule="absolute", floor=epsilon))
+        learnt.families = Gaussian(rule="absolute", floor=epsilon)
         return learnt
 
     # -- what was learnt ------------------------------------------------------------------------------------------
