@@ -9,7 +9,7 @@ from scipy import sparse
 
 from naively import load
 from naively.errors import ForgetError, InputError, NaivelyWarning, ParameterError
-from naively.families import Bernoulli, Codes, Complement, Gaussian, Multinomial
+from naively.families import Bernoulli, Categorical, Codes, Complement, Gaussian, Multinomial
 from naively.smoothing import Dirichlet, Lidstone, MEstimate, PerColumn
 from tests.models import textbook
 
@@ -232,3 +232,21 @@ def test_a_saved_model_answers_the_same(parameters, tmp_path):
     assert again.statistics_ == model.statistics_
     assert again.families == model.families
     assert np.array_equal(again.predict_log_proba(X), model.predict_log_proba(X))
+
+
+@pytest.mark.parametrize("recipe", ["fast", "auto"])
+def test_recipes_that_weigh_evidence_read_codes_as_declared_categories(recipe):
+    random = np.random.default_rng(3)
+    X = random.integers(0, 4, (120, 2))
+    y = (X[:, 0] + random.integers(0, 2, 120) > 2).astype(int)
+    codes = textbook(recipe=recipe, families=Codes([4, 6])).fit(X, y)
+    declared = {0: Categorical(range(4)), 1: Categorical(range(6))}
+    expected = textbook(recipe=recipe, families=declared).fit(X, y).predict_log_proba(X)
+    np.testing.assert_array_equal(codes.predict_log_proba(X), expected)
+    with pytest.raises(ParameterError, match="Use recipe='textbook'"):
+        textbook(recipe=recipe, families="complement").fit(X, y).predict(X)
+
+
+def test_codes_say_what_they_are():
+    assert repr(Codes([2, 3])) == "Codes(at_least=(2, 3))"
+    assert Codes(2) == Codes(2) != Codes(3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +44,7 @@ class Codes(Categorical):
 
     accepts: ClassVar[tuple[Kind, ...]] = ("number", "truth", "empty")
 
+    categories: tuple[Label, ...] | None = field(default=None, init=False, repr=False)
     at_least: int | tuple[int, ...] = 0
 
     def __init__(self, at_least: Any = 0):

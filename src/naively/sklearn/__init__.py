@@ -3,6 +3,7 @@
 ``from naively.sklearn import GaussianNB`` in place of ``from sklearn.naive_bayes import GaussianNB``, and the same for
 `BernoulliNB`, `MultinomialNB`, `ComplementNB` and `CategoricalNB`: the same parameters, methods, fitted attributes and
 answers, faster, over the sum of statistics of `naively.NaiveBayes`, which each holds as ``model_``.
+Parameters take effect with the next `fit` or `partial_fit`, as there.
 
 What is different, on purpose:
 

@@ -20,7 +20,6 @@ from naively.smoothing import Dirichlet, Lidstone, Smoothing, require_number
 from naively.target import read_rows, read_target
 from naively.typing import AnyArray, FloatArray
 
-
 NEGATIVE = "Negative values in data"
 """How an error about negative counts begins, in scikit-learn's words as in ours."""
 
