@@ -91,16 +91,20 @@ class Categorical(Family):
         """The values of each column that count whether or not they occurred."""
         return [self.categories or ()] * len(statistics.columns)
 
+    def _lasting(self, statistics: Counts) -> list[tuple[Label, ...]]:
+        """The values of each column that count even if the last row that has them is taken away."""
+        return self._declared(statistics)
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Counts, *, smoothing: Smoothing) -> LeftOut:
         """Counts without the row: exact. A value that only the row has is unknown without it, unless declared."""
-        declared = self._declared(statistics)
+        lasting = self._lasting(statistics)
         statistics = self.with_declared(statistics)
         book = Codebook(statistics.categories)
         stays = [
             np.array([label in known for label in labels], dtype=bool)
-            for labels, known in zip(statistics.categories, map(set, declared), strict=True)
+            for labels, known in zip(statistics.categories, map(set, lasting), strict=True)
         ]
 
         def evidence(block: IntArray, codes: IntArray, weights: FloatArray) -> FloatArray:

@@ -31,8 +31,7 @@ class Codes(Categorical):
 
     Notes
     -----
-    A number that is neither below the largest learnt nor declared gives no evidence, like a missing cell. Leave-one-out
-    does not take the largest number away with its only row.
+    A number that is neither below the largest learnt nor declared gives no evidence, like a missing cell.
 
     Examples
     --------
@@ -61,16 +60,27 @@ class Codes(Categorical):
         return {"at_least": self.at_least}
 
     def _declared(self, statistics: Counts) -> list[tuple[Label, ...]]:
+        return _ranges([max(top + 1, few) for top, few in self._sizes(statistics)])
+
+    def _lasting(self, statistics: Counts) -> list[tuple[Label, ...]]:
+        return _ranges([max(top, few) for top, few in self._sizes(statistics)])  # the largest goes with its last row
+
+    def _sizes(self, statistics: Counts) -> list[tuple[int, int]]:
+        """The largest code of each column (-1: none), and the least number of its categories."""
         n_columns = len(statistics.columns)
         least = self.at_least if isinstance(self.at_least, tuple) else (self.at_least,) * n_columns
         if len(least) != n_columns:
             raise ParameterError(f"Codes(at_least) has {len(least)} numbers for {n_columns} columns.")
         for column, labels in zip(statistics.columns, statistics.categories, strict=True):
             _refuse_no_code(column, labels)
-        largest = (int(labels[-1]) if labels else -1 for labels in statistics.categories)
-        sizes = [max(top + 1, few) for top, few in zip(largest, least, strict=True)]
-        ranges = {size: tuple(range(size)) for size in set(sizes)}
-        return [ranges[size] for size in sizes]
+        largest = [int(labels[-1]) if labels else -1 for labels in statistics.categories]
+        return list(zip(largest, least, strict=True))
+
+
+def _ranges(sizes: Sequence[int]) -> list[tuple[Label, ...]]:
+    """The codes below each size; columns of the same size share one tuple."""
+    ranges = {size: tuple(range(size)) for size in set(sizes)}
+    return [ranges[size] for size in sizes]
 
 
 def _refuse_no_code(column: str, labels: Sequence[Label]) -> None:
