@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from naively.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson, Thresholded
+from naively.families import Bernoulli, Categorical, Codes, Complement, Gaussian, Multinomial, Poisson, Thresholded
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing
 from tests.models import textbook
 
@@ -57,6 +57,9 @@ COLUMN_KINDS = {
     "flag": (bernoullis, st.booleans()),
     "events": (st.sampled_from([Poisson(), Poisson("events"), Thresholded(Poisson("events"))]), counts),
     "words": (st.just(Multinomial()), counts),
+    "goods": (st.sampled_from([Complement(), Complement(norm=True)]), counts),
+    "index": (st.sampled_from([Codes(), Codes(7)]), st.integers(0, 5)),
+    "share": (st.just(Bernoulli(None)), quarters(0, 1)),
 }
 """For each kind of column: the families that may read it, and its values."""
 
@@ -111,8 +114,9 @@ class Case:
 
     @property
     def is_a_distribution(self):
-        """Whether every column has one: what is thresholded sums to more than one."""
-        return not any(isinstance(family, Thresholded) for family in self.parameters.get("families", {}).values())
+        """Whether every column has one: scores are none, nor are shares between no and yes."""
+        families = self.parameters.get("families", {}).values()
+        return all(family.is_distribution and family != Bernoulli(None) for family in families)
 
     def model(self, **parameters):
         return textbook(**{**self.parameters, **parameters})

@@ -7,12 +7,13 @@ in cache; only `evidence` keeps the column axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from naively.engines.threads import in_order
+from naively.engines.threads import in_order, one_blas_thread
 from naively.errors import InputError
 from naively.families import Estimate, Family
 from naively.families.linear import LinearEstimate
@@ -119,8 +120,14 @@ class Scorer:
             return
         step = block_rows * blocks_per_task
         tasks = [slice(start, min(start + step, table.n_rows)) for start in range(0, table.n_rows, step)]
-        for _ in in_order(score, tasks, n_threads):
-            pass
+        with self._blas_limits():
+            for _ in in_order(score, tasks, n_threads):
+                pass
+
+    def _blas_limits(self) -> Any:
+        """For estimates that are matrix products: these are small, and threads would only wait for each other."""
+        linear = any(isinstance(factor.estimate, LinearEstimate) for factor in self.factors)
+        return one_blas_thread() if linear else nullcontext()
 
     def _cells_per_row(self, table: Table) -> int:
         """How many cells of a row are read."""

@@ -10,6 +10,7 @@ object                 pseudo-count of value a                    name accepted 
 `MEstimate(m, p)`      m p_a, with p summing to one
 `Dirichlet(beta)`      beta_a - 1 (``"map"``), beta_a (``"mean"``)
 `Beta(b1, b0)`         the same for yes and no
+`PerColumn(tau)`       tau_i in column i
 =====================  =========================================  ====================================
 
 Laplace smoothing is the MAP estimate under Dirichlet(2) and the posterior mean under Dirichlet(1).
@@ -307,6 +308,42 @@ class Beta(Smoothing):
                 "more, and Categorical(categories) to declare a value that did not occur."
             )
         return self._as_dirichlet().pseudo_counts(counts, labels)
+
+
+@dataclass(frozen=True)
+class PerColumn(Smoothing):
+    """The same pseudo-count for every value of a column, another one for each column; for `Bernoulli` columns.
+
+    The same as a dict of numbers by column, but at once for any number of columns.
+
+    Parameters
+    ----------
+    tau : sequence of float
+        One number of zero or more for each column that has this rule.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> model = NaiveBayes("textbook", families="bernoulli", smoothing=PerColumn([1, 2]))
+    >>> model = model.fit([[1, 1], [0, 0]], ["a", "b"])
+    >>> [found["probability"].tolist() for found in model.parameters().values()]
+    [[0.6666666666666666, 0.3333333333333333], [0.6, 0.4]]
+    """
+
+    tau: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", tuple(map(float, _numbers("PerColumn(tau)", self.tau))))
+        if min(self.tau) < 0:
+            raise ParameterError(f"PerColumn(tau) must hold numbers of zero or more, got {min(self.tau)!r}.")
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        if counts.ndim < 3 or counts.shape[-2] != len(self.tau):
+            raise ParameterError(
+                f"PerColumn(tau) has {len(self.tau)} numbers; it needs one for each column, and columns that are "
+                "estimated together, as those of 'bernoulli' are. Give a dict by column instead."
+            )
+        return np.asarray(self.tau)[:, None]
 
 
 NAMES: dict[str, Smoothing] = {

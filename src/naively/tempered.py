@@ -26,7 +26,6 @@ from naively.families.counts import Counts
 from naively.families.gaussian import centred
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
-from naively.labels import positions_in
 from naively.reservoir import Reservoir
 from naively.schema import Schema
 from naively.statistics import Statistics
@@ -145,18 +144,13 @@ def _columns(
     weight, mean, scatter = centred(moments)
     at = {name: place for place, name in enumerate(moments.columns)}
     histogram_at = dict(zip(histograms.columns, histograms.histograms, strict=True))
-    counts_at = {name: place for place, name in enumerate(counts.columns)}
+    tables = _label_tables(schema, families, counts, readable)
     columns: list[ColumnStatistics] = []
     labels: list[tuple[Label, ...] | None] = []
     for place in readable:
         name, family = schema.names[place], families[place]
         if isinstance(family, Categorical):
-            known, table = counts.categories[counts_at[name]], counts.table(counts_at[name]).high
-            if family.known:
-                wider = Categorical(list(family.known) + list(known)).known
-                spread = np.zeros((len(table), len(wider)))
-                spread[:, positions_in(wider, known)] = table
-                known, table = wider, spread
+            known, table = tables[name]
             columns.append(LabelColumn(table))
             labels.append(known)
         else:
@@ -164,6 +158,23 @@ def _columns(
             columns.append(NumericColumn(histogram_at[name], exact))  # type: ignore[arg-type]
             labels.append(None)
     return columns, labels
+
+
+def _label_tables(
+    schema: Schema, families: Sequence[Family | None], counts: Counts, readable: Sequence[int]
+) -> dict[str, tuple[tuple[Label, ...], FloatArray]]:
+    """The values of each categorical column, declared ones included, and their counts (classes, values)."""
+    members: dict[Categorical, list[str]] = {}
+    for place in readable:
+        family = families[place]
+        if isinstance(family, Categorical):
+            members.setdefault(family, []).append(schema.names[place])
+    tables = {}
+    for family, names in members.items():
+        declared = family.with_known(counts.for_columns(names))
+        for place, name in enumerate(names):
+            tables[name] = declared.categories[place], declared.table(place).high
+    return tables
 
 
 def _cells(kept: Reservoir, name: str, labels: tuple[Label, ...] | None) -> Column:

@@ -95,7 +95,7 @@ def _sparse_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Su
         row = int(np.searchsorted(matrix.indptr, np.flatnonzero(matrix.data < 0)[0], side="right")) - 1
         _numbers(rows, slice(row, row + 1), positions, summary)  # which says what is wrong
     if summary.above is not None:
-        matrix = with_data(matrix, np.where(np.isnan(matrix.data), np.nan, matrix.data > summary.above))
+        matrix = with_data(matrix, np.where(np.isfinite(matrix.data), matrix.data > summary.above, matrix.data))
     return sparse_power_sums(matrix, rows.codes, rows.weights, rows.n_classes, summary.squares, rows.n_threads)
 
 
@@ -109,8 +109,8 @@ def _numbers(rows: Rows, piece: slice, positions: IntArray | None, summary: Summ
             f"its family, but row {piece.start + int(row)} has {float(block[row, column])!r}. Use families='gaussian' "
             "for numbers that can be negative."
         )
-    if summary.above is not None:
-        block = np.where(np.isnan(block), np.nan, block > summary.above)
+    if summary.above is not None:  # an infinity stays one, and is refused with the sums
+        block = np.where(np.isfinite(block), block > summary.above, block)
     return block
 
 

@@ -44,7 +44,17 @@ from naively.labels import label_order
 from naively.recipes import as_recipe
 from naively.reservoir import Reservoir
 from naively.schema import Schema
-from naively.smoothing import Beta, Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
+from naively.smoothing import (
+    Beta,
+    Dirichlet,
+    Jeffreys,
+    Laplace,
+    Lidstone,
+    MEstimate,
+    NoSmoothing,
+    PerColumn,
+    Smoothing,
+)
 from naively.statistics import ColumnStatistics, Statistics, refuse_impossible
 from naively.sums import Sum
 from naively.typing import AnyArray
@@ -57,7 +67,7 @@ VERSION = 1
 LARGEST_FILE = 4 << 30
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {
-    rule.__name__: rule for rule in (NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Dirichlet, Beta)
+    rule.__name__: rule for rule in (NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Dirichlet, Beta, PerColumn)
 }
 CLASS_TYPES = {"bool", "str", "object", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}

@@ -14,6 +14,8 @@ from naively.families.bernoulli import Bernoulli
 from naively.families.binned import Binned
 from naively.families.by_kind import ByKind
 from naively.families.categorical import Categorical
+from naively.families.codes import Codes
+from naively.families.complement import Complement
 from naively.families.gaussian import Gaussian
 from naively.families.kernel import Kernel
 from naively.families.multinomial import Multinomial
@@ -27,6 +29,8 @@ __all__ = [
     "Binned",
     "ByKind",
     "Categorical",
+    "Codes",
+    "Complement",
     "Estimate",
     "Family",
     "Gaussian",
@@ -43,16 +47,8 @@ __all__ = [
 FAMILIES: dict[str, type[Family]] = {
     family.name(): family
     for family in (
-        Bernoulli,
-        Binned,
-        Categorical,
-        Gaussian,
-        Kernel,
-        Multinomial,
-        Poisson,
-        Stacked,
-        StudentT,
-        Thresholded,
+        *(Bernoulli, Binned, Categorical, Codes, Complement, Gaussian, Kernel),
+        *(Multinomial, Poisson, Stacked, StudentT, Thresholded),
     )
 }
 

@@ -77,6 +77,9 @@ class LeftOut:
 class Family:
     """Base of the families. A family is a value: its options, and nothing learnt."""
 
+    is_distribution: ClassVar[bool] = True
+    """Whether its evidence is the logarithm of a probability or density, and not only a score."""
+
     accepts: ClassVar[tuple[Kind, ...]] = ("number", "truth", "empty")
     """The kinds of columns that the family reads."""
 

@@ -97,19 +97,31 @@ class Categorical(Family):
         return CategoricalEstimate(statistics.categories, probabilities, statistics.cells.shape[0])
 
     def with_known(self, statistics: Counts) -> Counts:
-        """The counts, with those of 0 for known values that did not occur."""
-        if not self.known:
-            return statistics
-        return statistics.with_categories(tuple(merged_labels(labels, self.known) for labels in statistics.categories))
+        """The counts among all values that have a probability: those that occurred and those that count anyway."""
+        known = self._known_in(statistics)
+        return statistics.with_categories(
+            tuple(merged_labels(*pair) for pair in zip(statistics.categories, known, strict=True))
+        )
+
+    def _known_in(self, statistics: Counts) -> list[tuple[Label, ...]]:
+        """The values of each column that count whether or not they occurred."""
+        return [self.known] * len(statistics.columns)
+
+    def _lasting(self, statistics: Counts) -> list[tuple[Label, ...]]:
+        """The values of each column that count even if the last row that has them is taken away."""
+        return self._known_in(statistics)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Counts, *, smoothing: Smoothing) -> LeftOut:
         """Counts without the row: exact. A value that only the row has is unknown without it, unless declared."""
+        lasting = self._lasting(statistics)
         statistics = self.with_known(statistics)
         book = Codebook(statistics.categories)
-        declared = set(self.known)
-        stays = [np.array([label in declared for label in labels], dtype=bool) for labels in statistics.categories]
+        stays = [
+            np.array([label in known for label in labels], dtype=bool)
+            for labels, known in zip(statistics.categories, map(set, lasting), strict=True)
+        ]
 
         def evidence(block: IntArray, codes: IntArray, weights: FloatArray) -> FloatArray:
             places = book.places[reference.looked_up_cells(block, book.low, book.size, book.offset)]

@@ -42,10 +42,11 @@ class Gaussian(Family):
     floor : float, default=1e-9
         The least variance, as a share of the column's variance over all classes; what it is a share of makes it free
         of scale. With ``rule="scikit-learn"`` it is `var_smoothing`.
-    rule : "column", "scikit-learn" or "threshold", default="column"
+    rule : "column", "scikit-learn", "absolute" or "threshold", default="column"
         "column" lifts variances that are below the floor and leaves the others exact. "scikit-learn" adds
-        ``floor * (largest variance of any column)`` to every variance, as `GaussianNB` does. "threshold" puts `floor`,
-        here a standard deviation in the column's unit, in the place of one of `eps` or less, as R's packages do.
+        ``floor * (largest variance of any column)`` to every variance, as `GaussianNB` does; "absolute" adds `floor`
+        itself. "threshold" puts `floor`, here a standard deviation in the column's unit, in the place of one of `eps`
+        or less, as R's packages do.
     interval : float, optional
         The resolution of values that were rounded, in the column's unit: 1 for whole years. A cell then gives the
         probability that a normal value is rounded to it, from half an interval below to half an interval above, which
@@ -77,7 +78,7 @@ class Gaussian(Family):
     ties: Literal["none", "feature", "class", "all"] = "none"
     ddof: Literal[0, 1] = 0
     floor: float = 1e-9
-    rule: Literal["column", "scikit-learn", "threshold"] = "column"
+    rule: Literal["column", "scikit-learn", "absolute", "threshold"] = "column"
     interval: float | None = None
     eps: float = 0.0
     lone: Literal["floor", "silent"] = "floor"
@@ -87,8 +88,10 @@ class Gaussian(Family):
             raise ParameterError(f"Gaussian(ties) must be 'none', 'feature', 'class' or 'all', got {self.ties!r}.")
         if self.ddof not in (0, 1):
             raise ParameterError(f"Gaussian(ddof) must be 0 or 1, got {self.ddof!r}.")
-        if self.rule not in ("column", "scikit-learn", "threshold"):
-            raise ParameterError(f"Gaussian(rule) must be 'column', 'scikit-learn' or 'threshold', got {self.rule!r}.")
+        if self.rule not in ("column", "scikit-learn", "absolute", "threshold"):
+            raise ParameterError(
+                f"Gaussian(rule) must be 'column', 'scikit-learn', 'absolute' or 'threshold', got {self.rule!r}."
+            )
         if self.lone not in ("floor", "silent"):
             raise ParameterError(f"Gaussian(lone) must be 'floor' or 'silent', got {self.lone!r}.")
         require_number("Gaussian(floor)", self.floor, at_least=0)
@@ -133,6 +136,8 @@ class Gaussian(Family):
             variance = np.where(np.sqrt(variance) <= self.eps, self.floor**2, variance)
             if self.lone == "silent":
                 variance = np.where(weight <= self.ddof, np.nan, variance)
+        elif self.rule == "absolute":
+            variance = variance + self.floor
         else:
             variance = np.maximum(variance, self.floor * overall)
         return np.where(unknown, all_mean, mean), variance

@@ -56,6 +56,8 @@ class Thresholded(Family):
     array([[0.002, 0.998]])
     """
 
+    is_distribution: ClassVar[bool] = False
+
     family: Family = field(default_factory=Gaussian)
     threshold: float = 0.001
     eps: float = 0.0
