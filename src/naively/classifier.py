@@ -40,6 +40,9 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         are Gaussian; booleans, text and categorical types are categorical.
     smoothing : smoothing, float, str or dict, optional
         Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column.
+    factors : list of Joint, optional
+        Columns that are not independent given the class, each group one factor of the model, for example
+        ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
     prior : "estimated", "uniform", dict or array, default="estimated"
         The probability of each class before any evidence.
     prior_smoothing : smoothing, float or str, optional
@@ -92,6 +95,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         *,
         families: Any = None,
         smoothing: Any = None,
+        factors: Any = None,
         prior: Any = "estimated",
         prior_smoothing: Any = None,
         kept_rows: int | None = None,
@@ -100,6 +104,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self.recipe = recipe
         self.families = families
         self.smoothing = smoothing
+        self.factors = factors
         self.prior = prior
         self.prior_smoothing = prior_smoothing
         self.kept_rows = kept_rows

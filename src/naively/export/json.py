@@ -35,16 +35,17 @@ import numpy as np
 
 from naively.engines.threads import thread_count
 from naively.errors import ModelFileError, NaivelyError
-from naively.families import FAMILIES, Family, Summary
+from naively.families import FAMILIES, Family, Joint, Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
+from naively.families.joint_sums import JointSums
 from naively.families.moments import Moments
 from naively.histogram import Histogram
 from naively.labels import label_order
 from naively.recipes import as_recipe
 from naively.reservoir import Reservoir
 from naively.schema import Schema
-from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
+from naively.smoothing import Dirichlet, ImaginarySample, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
 from naively.statistics import ColumnStatistics, Statistics, refuse_impossible
 from naively.sums import Sum
 from naively.typing import AnyArray
@@ -57,10 +58,11 @@ VERSION = 1
 LARGEST_FILE = 4 << 30
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {
-    rule.__name__: rule for rule in (NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Dirichlet)
+    rule.__name__: rule for rule in (NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Dirichlet, ImaginarySample)
 }
 CLASS_TYPES = {"bool", "str", "object", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+JOINT_ONLY = ("labels", "numbers", "cuts")
 KINDS = ("number", "truth", "label", "mixed", "empty")
 
 
@@ -103,7 +105,7 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
     return {
         "parameters": parameters,
         "columns": [
-            {"name": name, "kind": kind, "summaries": [asdict(summary) for summary in summaries]}
+            {"name": name, "kind": kind, "summaries": [_summary_to_dict(summary) for summary in summaries]}
             for name, kind, summaries in zip(schema.names, schema.kinds, schema.summaries, strict=True)
         ],
         "named": schema.named,
@@ -120,6 +122,8 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
 
 def _encoded(value: Any, where: str) -> Any:
     """A parameter as JSON: families and smoothings by name and options, collections element by element."""
+    if isinstance(value, Joint):
+        return {"type": "joint", "options": value.options()}
     if isinstance(value, Family):
         return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
     if isinstance(value, Smoothing):
@@ -147,8 +151,20 @@ def _sum_to_dict(values: Sum) -> dict[str, Any]:
     return {"shape": list(values.shape), "high": values.high.ravel().tolist(), "low": low}
 
 
+def _summary_to_dict(summary: Summary) -> dict[str, Any]:
+    """A summary; what only joint ones have is left out of the others."""
+    return {name: value for name, value in asdict(summary).items() if name not in JOINT_ONLY or value}
+
+
 def _table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
-    common = {"summary": asdict(summary), "columns": list(table.columns)}
+    common = {"summary": _summary_to_dict(summary), "columns": list(table.columns)}
+    if isinstance(table, JointSums):
+        return {
+            **common,
+            "categories": [list(labels) for labels in table.categories],
+            "cells": table.cells.tolist(),
+            **{name: _sum_to_dict(getattr(table, name)) for name in ("weight", "total", "cross")},
+        }
     if isinstance(table, Counts):
         return {
             **common,
@@ -295,6 +311,9 @@ def _decoded(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     name = value["type"]
+    if name == "joint":
+        options = dict(value["options"])
+        return Joint(*options.pop("columns"), **options)
     if name == "dict":
         return {_decoded(key): _decoded(element) for key, element in value["items"]}
     factory: Any = FAMILIES.get(name) or SMOOTHINGS[name]
@@ -302,18 +321,28 @@ def _decoded(value: Any) -> Any:
 
 
 def _summary(entry: Any) -> Summary:
-    summary = Summary(**entry)
-    _require(summary.kind in ("moments", "counts", "histogram"), f"unknown kind of statistics {summary.kind!r}")
+    given = dict(entry)
+    for name in ("labels", "numbers"):
+        given[name] = tuple(_text(member) for member in given.get(name, ()))
+    cuts = given.get("cuts", ())
+    given["cuts"] = tuple(None if one is None else tuple(_floats(one, (len(one),)).tolist()) for one in cuts)
+    summary = Summary(**given)
+    known = summary.kind in ("moments", "counts", "histogram", "joint")
+    _require(known, f"unknown kind of statistics {summary.kind!r}")
+    _require((summary.kind == "joint") == bool(summary.members), "a joint summary has members, and no other")
+    _require(len(summary.cuts) in (0, len(summary.labels)), "as many cuts as labels")
+    _require(all(list(one) == sorted(set(one)) for one in summary.cuts if one is not None), "cuts must ascend")
+    _require(all(list(some) == sorted(set(some)) for some in (summary.labels, summary.numbers)), "members out of order")
     return summary
 
 
 def _table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> ColumnStatistics:
     columns = tuple(_text(name) for name in entry["columns"])
+    if summary.kind == "joint":
+        _require(columns == summary.members, "a joint table must have its members as columns")
+        return _joint_from(entry, summary, n_classes)
     if summary.kind == "counts":
-        categories = tuple(tuple(_label(label) for label in labels) for labels in entry["categories"])
-        _require(len(categories) == len(columns), "as many lists of categories as columns")
-        for labels in categories:
-            _require(list(labels) == sorted(set(labels), key=label_order), "categories must be sorted and distinct")
+        categories = _categories_from(entry["categories"], len(columns))
         shape = (n_classes, sum(map(len, categories)))
         return Counts(columns, categories, _sum_from(entry["cells"], shape, nonnegative=True))
     if summary.kind == "histogram":
@@ -327,6 +356,35 @@ def _table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> C
         _sum_from(entry["total"], shape, nonnegative=summary.nonnegative),
         _sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
         _sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
+    )
+
+
+def _categories_from(entry: Any, n_columns: int) -> tuple[tuple[Any, ...], ...]:
+    categories = tuple(tuple(_label(label) for label in labels) for labels in entry)
+    _require(len(categories) == n_columns, "as many lists of categories as columns")
+    for labels in categories:
+        _require(list(labels) == sorted(set(labels), key=label_order), "categories must be sorted and distinct")
+    return categories
+
+
+def _joint_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> JointSums:
+    categories = _categories_from(entry["categories"], len(summary.labels))
+    cells, n = entry["cells"], len(summary.numbers)
+    _require(cells == sorted(cells) and len(set(map(tuple, cells))) == len(cells), "cells must be sorted and distinct")
+    for cell in cells:
+        inside = len(cell) == len(categories) and all(
+            type(code) is int and 0 <= code < len(labels) for code, labels in zip(cell, categories, strict=True)
+        )
+        _require(inside, "a cell does not fit the categories")
+    shape = (n_classes, len(cells))
+    return JointSums(
+        summary.labels,
+        summary.numbers,
+        categories,
+        np.array(cells, dtype=np.int64).reshape(len(cells), len(categories)),
+        _sum_from(entry["weight"], shape, nonnegative=True),
+        _sum_from(entry["total"], (*shape, n), nonnegative=False),
+        _sum_from(entry["cross"], (*shape, n * (n + 1) // 2), nonnegative=False),
     )
 
 
