@@ -10,9 +10,14 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {"NaiveBayes": "naively.classifier", "load": "naively.export.json"}
+_HOMES = {
+    "JointBayes": "naively.joint_bayes",
+    "NaiveBayes": "naively.classifier",
+    "TAN": "naively.tan",
+    "load": "naively.export.json",
+}
 
-__all__ = ["NaiveBayes", "__version__", "load"]
+__all__ = ["TAN", "JointBayes", "NaiveBayes", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

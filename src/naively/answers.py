@@ -99,8 +99,8 @@ class Answers(Estimation):
         Returns
         -------
         ndarray of shape (n_rows, n_columns, n_classes)
-            More terms follow the columns where columns speak together: joint factors, whose members are 0 themselves; in
-            the recipe "strong" pairs, experts and their pool. `evidence_names_` names them all.
+            More terms follow the columns where columns speak together: joint factors, whose members are 0 themselves;
+            in the recipe "strong" pairs, experts and their pool. `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
@@ -123,7 +123,8 @@ class Answers(Estimation):
         data frame
             Of the same library as X; of pandas if X is no data frame; where pandas is not installed, a dict of lists.
             For each row of X one row for the prior and one for each of `evidence_names_` (but for the members of joint
-            factors, which have no evidence of their own): ``row`` (its position in X), ``column``, ``value`` (as text; null where missing), ``class`` and ``bits``.
+            factors, which have no evidence of their own): ``row`` (its position in X), ``column``, ``value`` (as text;
+            null where missing), ``class`` and ``bits``.
 
         Examples
         --------
@@ -223,8 +224,8 @@ class Answers(Estimation):
         Returns
         -------
         dict
-            For each column a dict with its ``family`` and, for example, ``mean`` and ``variance``; for each joint factor
-            one under its name, such as ``"a & b"``.
+            For each column a dict with its ``family`` and, for example, ``mean`` and ``variance``; for each joint
+            factor one under its name, such as ``"a & b"``.
         """
         self._require_fitted()
         result: dict[str, dict[str, Any]] = {}

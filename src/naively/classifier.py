@@ -12,6 +12,7 @@ from naively.decision import check_prior
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError
+from naively.families import Family
 from naively.generation import Generation
 from naively.inspection import Inspection
 from naively.likelihood import Likelihood
@@ -256,7 +257,11 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
         check_prior(self.prior)
         self._prior_rule()
-        return Schema.of_table(table, self._assigned(table.names, table.kinds, recipe))
+        return Schema.of_table(table, self._first_families(table, recipe))
+
+    def _first_families(self, table: Table, recipe: Recipe) -> list[Family | None]:
+        """The families of the columns of a first table."""
+        return self._assigned(table.names, table.kinds, recipe)
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
         """Take a new state, whole."""

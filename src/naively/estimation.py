@@ -128,8 +128,8 @@ class Estimation:
         joints = as_joints(self.factors)
         if joints and recipe.tempering is not None:
             raise ParameterError(
-                f"factors need recipe='textbook', but the recipe is {self.recipe!r}, which weighs each column by itself "
-                "(and 'strong' finds pairs of columns on its own). Use NaiveBayes('textbook', factors=...)."
+                f"factors need recipe='textbook', but the recipe is {self.recipe!r}, which weighs each column by "
+                "itself (and 'strong' finds pairs of columns on its own). Use NaiveBayes('textbook', factors=...)."
             )
         return joints
 

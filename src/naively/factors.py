@@ -27,9 +27,7 @@ def as_joints(factors: Any) -> tuple[Joint, ...]:
     return tuple(given)
 
 
-def joined(
-    joints: Sequence[Joint], names: Sequence[str], families: Sequence[Family | None]
-) -> list[Family | None]:
+def joined(joints: Sequence[Joint], names: Sequence[str], families: Sequence[Family | None]) -> list[Family | None]:
     """The family of each column, that of a joint factor for its members.
 
     Parameters
@@ -57,8 +55,8 @@ def member_places(joints: Sequence[Joint], names: Sequence[str]) -> list[list[in
     twice = [names[place] for place in dict.fromkeys(everything) if everything.count(place) > 1]
     if twice:
         raise ParameterError(
-            f"factors must have each column once, but {listed(twice)} stands more than once in {list(joints)!r}. Put all "
-            "columns that depend on one another into one Joint."
+            f"factors must have each column once, but {listed(twice)} stands more than once in {list(joints)!r}. Put "
+            "all columns that depend on one another into one Joint."
         )
     return places
 

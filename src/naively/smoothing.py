@@ -95,8 +95,8 @@ class Smoothing:
         n_classes : int
         """
         raise ParameterError(
-            f"{self!r} gives every value its own pseudo-count, but the values of a Joint are combinations. Use a rule that "
-            "treats all alike: Laplace(), Lidstone(tau), MEstimate(m), MEstimate(m, 'marginal') or Dirichlet(number)."
+            f"{self!r} gives every value its own pseudo-count, but the values of a Joint are combinations. Use a rule "
+            "that treats all alike: Laplace(), Lidstone(tau), MEstimate(m), MEstimate(m, 'marginal'), Dirichlet(2.0)."
         )
 
 

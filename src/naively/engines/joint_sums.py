@@ -1,7 +1,7 @@
 """What several columns do together, counted: labels as numbered combinations, numbers summed within them.
 
-Each chunk of rows gives one partial sum, over the combinations that occur in it; partial sums are merged by ``+`` in the
-order of the rows.
+Each chunk of rows gives one partial sum, over the combinations that occur in it; partial sums are merged by ``+`` in
+the order of the rows.
 """
 
 from __future__ import annotations

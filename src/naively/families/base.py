@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
 from naively.table import Kind
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class Estimate(Protocol):
 
     @property
     def reads(self) -> str:
-        """Whether the blocks it is given hold "numbers" or "codes"."""
+        """Whether the blocks it is given hold "numbers", "codes" or "both"."""
 
-    def evidence(self, block: AnyArray) -> FloatArray:
+    def evidence(self, block: Any) -> FloatArray:
         """The log-likelihood of every cell, (rows, columns, classes); 0 where the cell is missing."""
 
-    def add_to(self, scores: FloatArray, block: AnyArray) -> None:
+    def add_to(self, scores: FloatArray, block: Any) -> None:
         """Add the evidence, summed over the columns, to the scores (rows, classes)."""
 
     def describe(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class LeftOut:
     Parameters
     ----------
     reads : str
-        Whether the blocks it is given hold "numbers" or "codes".
+        Whether the blocks it is given hold "numbers", "codes" or "both".
     evidence : callable
         From a block of rows that were learnt, their class codes and their weights to the log-likelihood of every cell,
         (rows, columns, classes), under the statistics without that row; 0 where the cell is missing.
@@ -89,7 +89,7 @@ class LeftOut:
     """
 
     reads: str
-    evidence: Callable[[AnyArray, IntArray, FloatArray], FloatArray]
+    evidence: Callable[[Any, IntArray, FloatArray], FloatArray]
     codebook: Any = None
     reader: Callable[..., Callable[[slice], Any]] | None = None
     sparse: Callable[[Any, IntArray, FloatArray], FloatArray] | None = None

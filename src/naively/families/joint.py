@@ -289,8 +289,8 @@ class JointEstimate:
     def _described_cells(self) -> tuple[list[int], list[tuple[Label, ...]]]:
         """The cells that are described and their values; -1 for a combination that never occurred."""
         if self.table.n_values <= MOST_DESCRIBED:
-            codes = np.array(list(product(*map(range, self.sums.sizes))), dtype=np.int64)
-            codes = codes.reshape(-1, len(self.family.labels))
+            every = list(product(*map(range, self.sums.sizes)))
+            codes = np.array(every, dtype=np.int64).reshape(len(every), len(self.family.labels))
         else:
             codes = self.sums.cells
         values = [tuple(self.sums.categories[i][code] for i, code in enumerate(row)) for row in codes.tolist()]

@@ -47,7 +47,7 @@ class LearntFactor:
         vanishing = self._vanishing(block, weights)
         logs = self._log_probability(block, cells, vanishing, codes, weights)
         if self.family.numbers:
-            some = vanishing.any(axis=1)
+            some = np.asarray(vanishing.any(axis=1), dtype=bool)
             stays = np.flatnonzero(~some)
             logs[stays] += self._log_density(block.take(stays), cells[stays], codes[stays], weights[stays])
             for row in np.flatnonzero(some).tolist():
@@ -57,7 +57,7 @@ class LearntFactor:
 
     def _cells(self, block: Block, codes: IntArray, weights: FloatArray) -> IntArray:
         """The cell of each row, which must have been learnt."""
-        learnt = (block.codes >= 0).all(axis=1)
+        learnt = np.asarray((block.codes >= 0).all(axis=1), dtype=bool)
         cells = np.where(learnt, self.sums.combinations.find(np.where(learnt[:, None], block.codes, 0)), -1)
         if (cells < 0).any() or (self._left(self.sums.weight[codes, cells], weights) < 0).any():
             raise ForgetError(
@@ -143,7 +143,7 @@ class LearntFactor:
         estimate = self.family.estimate((mine - theirs).tidy(), smoothing=self.smoothing)
         known = zip(estimate.sums.categories, labels, strict=True)
         places = np.array([[positions_in(values, label)[0] for values, label in known]], dtype=np.int64)
-        return estimate.evidence(Block(places, block.numbers))[0, 0]
+        return np.asarray(estimate.evidence(Block(places, block.numbers))[0, 0])
 
 
 def row_sums(numbers: FloatArray, weights: FloatArray) -> tuple[Sum, Sum, Sum]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -177,7 +177,7 @@ def _covariance(scatter: FloatArray, freedom: FloatArray) -> FloatArray:
     return np.asarray(np.where(some > 0, scatter / np.where(some > 0, some, 1.0), 0.0))
 
 
-def _where(condition: AnyArray, these: FloatArray, others: FloatArray) -> FloatArray:
+def _where(condition: Any, these: FloatArray, others: FloatArray) -> FloatArray:
     return np.asarray(np.where(condition[..., None, None], these, others))
 
 

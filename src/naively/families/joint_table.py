@@ -63,8 +63,8 @@ class ProductTable:
 
     @property
     def n_values(self) -> float:
-        """How many combinations there are, seen or not."""
-        return float(prod(self.sums.sizes))
+        """How many combinations there are, seen or not; one, to be divided by, where no row was ever complete."""
+        return float(max(prod(self.sums.sizes), 1))
 
     def marginal(self, known: AnyArray) -> Marginal:
         """The table of the known members."""
@@ -85,7 +85,7 @@ class ProductTable:
 
     def total(self) -> FloatArray:
         """The weight of each class (classes, 1)."""
-        return self.sums.weight.high.sum(axis=1, keepdims=True)
+        return np.asarray(self.sums.weight.high.sum(axis=1, keepdims=True))
 
     def log_probability(self, known: AnyArray, codes: IntArray) -> tuple[FloatArray, IntArray]:
         """The log-probability (rows, classes) of rows with these members known, and each row's combination."""
@@ -123,4 +123,3 @@ def frequencies(
     all_alpha = smoothing.pseudo_counts_together(whole, whole, n_values, n_values, n_classes)
     borrowed = share(part + n_classes * alpha, whole + n_classes * all_alpha, n_part / n_values)
     return share(counted + alpha, total + all_alpha, borrowed)
-
