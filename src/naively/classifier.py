@@ -21,7 +21,7 @@ from naively.schema import Schema
 from naively.statistics import Statistics, merged_classes
 from naively.table import Table
 from naively.target import read_rows, read_target
-from naively.typing import AnyArray
+from naively.typing import AnyArray, FloatArray
 
 
 class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -246,21 +246,21 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         if weights is not None and not weights.any():
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         if schema is None:
-            schema, positions = self._first_schema(table, recipe), None
+            schema, positions = self._first_schema(table, recipe, weights), None
         else:
             positions = schema.locate(table)
             schema = schema.completed(table, positions, lambda names, kinds: self._assigned(names, kinds, recipe))
         kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
         return schema, local.count(table, schema, positions, classes, codes, weights, n_threads, kept_rows)
 
-    def _first_schema(self, table: Table, recipe: Recipe) -> Schema:
+    def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
         check_prior(self.prior)
         self._prior_rule()
-        return Schema.of_table(table, self._first_families(table, recipe))
+        return Schema.of_table(table, self._first_families(table, recipe, weights))
 
-    def _first_families(self, table: Table, recipe: Recipe) -> list[Family | None]:
-        """The families of the columns of a first table."""
+    def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
+        """The families of the columns of a first table; models that cut numbers into bins look at the rows, too."""
         return self._assigned(table.names, table.kinds, recipe)
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:

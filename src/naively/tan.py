@@ -131,13 +131,13 @@ class TAN(NaiveBayes):
             raise ParameterError(f"TAN has one smoothing for all columns, but it was given {self.smoothing!r}.")
         return super()._smoothings(names, recipe)
 
-    def _first_families(self, table: Table, recipe: Recipe) -> list[Family | None]:
-        return self._grown(table.names, table.kinds, recipe, self._chosen_cuts(table, recipe))
+    def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
+        return self._grown(table.names, table.kinds, recipe, self._chosen_cuts(table, recipe, weights))
 
     def _assigned(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
         return self._grown(names, kinds, recipe, self.cuts_)
 
-    def _chosen_cuts(self, table: Table, recipe: Recipe) -> Cuts:
+    def _chosen_cuts(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Cuts:
         """The cut points of the columns of numbers: those given, or bins of equal weight."""
         if isinstance(self.bins, bool) or not isinstance(self.bins, (int, np.integer)) or self.bins < 2:
             raise ParameterError(f"bins must be a whole number of at least 2, got {self.bins!r}.")
@@ -147,7 +147,7 @@ class TAN(NaiveBayes):
         for place, (name, family) in enumerate(zip(table.names, families, strict=True)):
             if family == Gaussian():
                 numbers = np.asarray(table.column(place), dtype=np.float64)
-                found = equal_frequency_cuts(numbers[np.isfinite(numbers)], None, int(self.bins))
+                found = equal_frequency_cuts(np.where(np.isinf(numbers), np.nan, numbers), weights, int(self.bins))
                 chosen[name] = given[name] if name in given else tuple(found.tolist())
         return chosen
 
