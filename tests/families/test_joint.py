@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 from naively import NaiveBayes, load
+from naively.drift import compare
 from naively.errors import ForgetError, InputError, ModelFileError, ParameterError, SchemaError
 from naively.families import Categorical, Gaussian, Joint, Poisson
 from naively.smoothing import Dirichlet, ImaginarySample, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing
@@ -472,3 +473,39 @@ def test_cloning_and_printing():
     assert repr(model.factors[0]) == "Joint('a', 1, ties='all')"
     explained = model.fit(TABLE, [0, 1]).explain(TABLE, target=0)
     assert set(explained["column"]) == {"prior", "n", "a & b"}
+
+
+def test_members_can_be_compared_with_an_earlier_model():
+    frame, y = mixed_table()
+    changed = frame.assign(z=frame["z"] + 3.0, d=frame["d"].replace("u", "w"))
+    parameters = {"factors": [Joint("d", "x", "z")]}
+    before, same = (textbook(**parameters).fit(frame[half::2], y[half::2]) for half in (0, 1))
+    moved = {one["column"] for one in compare(before, same) if one["p_adjusted"] < 0.01}
+    assert moved == set()
+    after = textbook(**parameters).fit(changed[1::2], y[1::2])
+    assert {one["column"] for one in compare(before, after) if one["p_adjusted"] < 0.01} == {"d", "z"}
+
+
+@given(cases())
+def test_margins_are_those_of_the_columns(case):
+    members = case.parameters["factors"][0].columns
+    table = next((one for one in case.fitted().statistics_.tables.values() if hasattr(one, "margins")), None)
+    assume(table is not None)
+    complete = [
+        place for place in range(len(case.rows)) if all(case.rows.columns[name][place] is not None for name in members)
+    ]
+    assume(complete)
+    families = {name: case.parameters["families"][name] for name in members}
+    apart = case.fitted(case.rows.take(complete).only(members), families=families, factors=None).statistics_
+    table = table.for_classes(*case_classes(case, apart))
+    for margin in table.margins():
+        if margin.columns:
+            expected = next(one for one in apart.tables.values() if type(one) is type(margin))
+            assert margin == expected.for_columns(margin.columns)
+
+
+def case_classes(case, apart):
+    """Where the classes of the whole case stand among those of its complete rows."""
+    classes = sorted(set(case.rows.y))
+    places = [apart.classes.tolist().index(one) if one in apart.classes.tolist() else -1 for one in classes]
+    return np.array(places), len(apart.classes)

@@ -14,9 +14,10 @@ import numpy as np
 
 from naively.errors import ForgetError, InputError
 from naively.families.combinations import Combinations
-from naively.families.counts import merged_labels
+from naively.families.counts import Counts, merged_labels
+from naively.families.moments import Moments
 from naively.labels import label_order, positions_in
-from naively.sums import Sum
+from naively.sums import Sum, sum_by_code
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 NEVER_LEARNT = "Forget only rows that this model has learnt, with the same weights and classes."
@@ -207,6 +208,22 @@ class JointSums:
                 f"The sums of the columns {', '.join(map(repr, self.numbers))} become too large for a float64. Rescale "
                 "them to within 1e150."
             )
+
+    def margins(self) -> tuple[Counts, Moments]:
+        """The counts of each of `labels` and the power sums of `numbers`, each by itself."""
+        tables = []
+        for column, labels in enumerate(self.categories):
+            shape = (self.n_classes, len(labels))
+            codes = (np.arange(self.n_classes)[:, None] * len(labels) + self.cells[:, column]).ravel()
+            parts = [self.weight.high] if self.weight.low is None else [self.weight.high, self.weight.low]
+            sums = [sum_by_code(codes, part.ravel(), shape[0] * shape[1]).reshaped(shape) for part in parts]
+            tables.append(sums[0] if len(sums) == 1 else sums[0] + sums[1])
+        counts = Counts.of_tables(self.labels, self.categories, tables)
+        if not self.numbers:
+            return counts, Moments.empty((), self.n_classes, True, True)
+        weight = self.weight.total(1).reshaped((self.n_classes, 1))
+        observed = Sum.concatenated([weight] * len(self.numbers), axis=1)
+        return counts, Moments(self.numbers, self.total.total(1), observed, self.squares().total(1))
 
     def squares(self) -> Sum:
         """The sums of squares, (classes, cells, numbers)."""
