@@ -207,16 +207,18 @@ def test_numbers_are_cut_once(iris):
 
 
 def test_constant_empty_and_single_columns():
-    frame = pd.DataFrame({"one": [1.0] * 6, "none": [np.nan] * 6, "x": [0, 1, 2, 5, 6, 7.0], "text": list("aabbbb")})
-    frame["none"] = frame["none"].astype(object)
-    frame, y = pd.concat([frame] * 5, ignore_index=True), [0, 0, 0, 1, 1, 1] * 5
-    for root in frame.columns:
-        model = TAN(root=root, bins=6).fit(frame, y)
-        assert model.score(frame, y) == 1.0
-    assert TAN().fit(frame[["x"]], y).tree_ == []
-    later = frame.assign(none=np.arange(30.0))
+    n, y = 30, [0, 0, 0, 1, 1, 1] * 5
+    table = {"one": [1.0] * n, "none": [None] * n, "x": [0, 1, 2, 5, 6, 7.0] * 5, "text": list("aabbbb") * 5}
+    for root in table:
+        model = TAN(root=root, bins=6).fit(table, y)
+        assert model.score(table, y) == 1.0
+    assert TAN().fit({"x": table["x"]}, y).tree_ == []
+    frame = pd.DataFrame(table).assign(none=np.nan)
+    assert TAN(bins=6).fit(frame, y).score(frame, y) == 1.0
     with pytest.raises(InputError, match="empty when the model was first fitted"):
-        model.partial_fit(later, y)
+        model.partial_fit({**table, "none": np.arange(30.0).tolist()}, y)
+    later = model.partial_fit({**table, "none": ["u", "v"] * 15}, y)
+    assert "none" in {name for arc in later.tree_ for name in arc}
 
 
 def test_a_copied_column_becomes_a_child_and_adds_nothing():

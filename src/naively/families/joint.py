@@ -270,16 +270,13 @@ class JointEstimate:
     def describe(self) -> dict[str, Any]:
         """Probabilities by combination; means and covariances, by combination if labels are members."""
         result: dict[str, Any] = {"columns": self.family.given}
-        cells, combinations = self._described_cells()
-        names = [name for name in self.family.given if name in self.family.labels]
-        order = [self.family.labels.index(name) for name in names]
-        keys = [tuple(combination[place] for place in order) for combination in combinations]
-        if names:
-            logs = self.table.marginal(np.ones(len(names), dtype=bool)).logs
+        cells, keys = self._described_cells()
+        if self.family.labels:
+            logs = self.table.marginal(np.ones(len(self.family.labels), dtype=bool)).logs
             result["probability"] = {key: np.exp(logs[cell]) for key, cell in zip(keys, cells, strict=True)}
         if self.normals is not None:
             mean, covariance = self._described_normals()
-            if names:
+            if self.family.labels:
                 result["mean"] = {key: mean[cell] for key, cell in zip(keys, cells, strict=True)}
                 result["covariance"] = {key: covariance[cell] for key, cell in zip(keys, cells, strict=True)}
             else:
@@ -287,14 +284,16 @@ class JointEstimate:
         return result
 
     def _described_cells(self) -> tuple[list[int], list[tuple[Label, ...]]]:
-        """The cells that are described and their values; -1 for a combination that never occurred."""
+        """The cells that are described, -1 for one that never occurred, and their values in the given order."""
+        order = [self.family.labels.index(name) for name in self.family.given if name in self.family.labels]
         if self.table.n_values <= MOST_DESCRIBED:
-            every = list(product(*map(range, self.sums.sizes)))
-            codes = np.array(every, dtype=np.int64).reshape(len(every), len(self.family.labels))
+            every = list(product(*(range(self.sums.sizes[place]) for place in order)))
         else:
-            codes = self.sums.cells
-        values = [tuple(self.sums.categories[i][code] for i, code in enumerate(row)) for row in codes.tolist()]
-        return self.sums.combinations.find(codes).tolist(), values
+            every = sorted(map(tuple, self.sums.cells[:, order].tolist()))
+        codes = np.array(every, dtype=np.int64).reshape(len(every), len(order))
+        values = [self.sums.categories[place] for place in order]
+        keys = [tuple(labels[code] for labels, code in zip(values, row, strict=True)) for row in every]
+        return self.sums.combinations.find(codes[:, np.argsort(order)]).tolist(), keys
 
     def _described_normals(self) -> tuple[FloatArray, FloatArray]:
         """Means and covariances by cell and class, the numbers in the order in which they were given."""
