@@ -244,6 +244,13 @@ def test_explanations_and_parameters_of_a_tree():
     assert model.parameters()["b"]["probability"].shape == (2, 2, 2)
 
 
+def test_a_table_that_no_memory_holds_is_refused():
+    names = [f"row {place}" for place in range(20_000)]
+    model = TAN().fit({"a": names, "b": names}, [0, 1] * 10_000)
+    with pytest.raises(InputError, match="'a' and 'b' have so many values"):
+        model.predict({"a": names[:1], "b": names[:1]})
+
+
 @pytest.mark.parametrize(
     ("parameters", "match"),
     [

@@ -214,6 +214,10 @@ def test_a_product_that_no_table_could_hold():
     model = textbook(families="categorical", factors=[Joint(*range(40))], smoothing=1e-130).fit(X, X[:, 0] % 2)
     assert model.score(X, X[:, 0] % 2) == 1.0
     assert len(next(iter(model.statistics_.tables.values())).cells) == 300
+    wide = np.hstack([X] * 4)  # 1e480: more than a float64 can say
+    model = textbook(families="categorical", factors=[Joint(*range(160))]).fit(wide, X[:, 0] % 2)
+    assert model.score(wide, X[:, 0] % 2) == 1.0
+    assert np.isfinite(model.loo(wide, X[:, 0] % 2)).all()
 
 
 # -- densities ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from naively.families.base import LeftOut
 from naively.families.joint import Block, JointEstimate, JointFamily, block_reader
 from naively.families.joint_normal import Densities, Known, Pooled, Spread, known_of, spread_of
 from naively.families.joint_sums import NEVER_LEARNT, JointSums
-from naively.families.joint_table import frequencies
+from naively.families.joint_table import LARGEST_PRODUCT, frequencies
 from naively.labels import positions_in
 from naively.smoothing import Smoothing
 from naively.sums import Sum
@@ -101,7 +101,9 @@ class LearntFactor:
         total = np.repeat(of_class.high[:, None], len(codes), axis=1)
         total[codes, rows] = self._left(of_class[codes], weights)
         sizes = np.asarray(self.sums.sizes, dtype=np.float64) - vanishing
-        n_values, n_part = sizes.prod(axis=1), np.where(vanishing, sizes, 1.0).prod(axis=1)
+        with np.errstate(over="ignore"):
+            n_values, n_part = sizes.prod(axis=1), np.where(vanishing, sizes, 1.0).prod(axis=1)
+        n_values, n_part = np.minimum(n_values, LARGEST_PRODUCT), np.minimum(n_part, LARGEST_PRODUCT)
         speaks = (n_values > 0) & ~vanishing.all(axis=1)
         with np.errstate(divide="ignore"):
             logs = np.log(frequencies(self.smoothing, counted, total, n_part, np.where(n_values > 0, n_values, 1.0)))

@@ -8,6 +8,7 @@ counted of the set is summed, its pseudo-counts are summed, and the share is the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
@@ -20,6 +21,9 @@ from naively.typing import AnyArray, FloatArray, IntArray
 
 MOST_KEPT = 256
 """So many patterns of missing members are kept ready."""
+
+LARGEST_PRODUCT = 10**300
+"""More combinations than this are taken for this many: all that depends on them is nothing by then."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class ProductTable:
     @property
     def n_values(self) -> float:
         """How many combinations there are, seen or not; one, to be divided by, where no row was ever complete."""
-        return float(max(prod(self.sums.sizes), 1))
+        return _product(self.sums.sizes)
 
     def marginal(self, known: AnyArray) -> Marginal:
         """The table of the known members."""
@@ -77,7 +81,7 @@ class ProductTable:
             counts = np.zeros((self.sums.n_classes, groups.n + 1))
             for row, weights in enumerate(self.sums.weight.high):
                 counts[row, : groups.n] = np.bincount(groups.places, weights=weights, minlength=groups.n)
-            hidden = float(prod(size for size, there in zip(self.sums.sizes, known, strict=True) if not there))
+            hidden = _product(size for size, there in zip(self.sums.sizes, known, strict=True) if not there)
             with np.errstate(divide="ignore"):
                 logs = np.log(frequencies(self.smoothing, counts, self.total(), hidden, self.n_values)).T
             self._marginals[key] = Marginal(groups, counts, np.ascontiguousarray(logs), groups.places, hidden)
@@ -94,6 +98,10 @@ class ProductTable:
         if not known.any():
             return np.zeros((len(codes), self.sums.n_classes)), places
         return table.logs[places], np.asarray(places)
+
+
+def _product(sizes: Iterable[int]) -> float:
+    return float(min(max(prod(sizes), 1), LARGEST_PRODUCT))
 
 
 def frequencies(

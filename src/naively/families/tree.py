@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.errors import ForgetError
+from naively.errors import ForgetError, InputError
 from naively.families.base import READS_LABELS, Family, LeftOut, Summary
 from naively.families.counts import merged_labels
 from naively.families.joint import Block, block_reader
@@ -19,6 +20,9 @@ from naively.information import conditional_mutual_information, maximum_spanning
 from naively.smoothing import Smoothing, shares, smoothed_frequencies
 from naively.table import Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+LARGEST_TABLE_BYTES = 2 << 30
+"""A pair of columns with more combinations than fit is refused."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,12 @@ class PairTables:
 
     def _dense(self, sums: JointSums, members: tuple[int, ...]) -> FloatArray:
         """A table over all values of its members."""
+        need = 8 * sums.n_classes * prod(len(self.categories[place]) for place in members)
+        if need > LARGEST_TABLE_BYTES:
+            names = " and ".join(repr(self.family.columns[place]) for place in members)
+            raise InputError(
+                f"The columns {names} have so many values that their table would take {need / 2**30:.0f} GiB. Drop one of them, or group its rare values."
+            )
         wide = sums.with_categories(tuple(self.categories[place] for place in members))
         table = np.zeros((sums.n_classes, *wide.sizes))
         table[(slice(None), *wide.cells.T)] = wide.weight.high
