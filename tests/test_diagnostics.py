@@ -109,6 +109,18 @@ def test_weights_are_repetitions_and_frames_stay_in_their_library(table):
     assert polar["first"].to_list() == dependence(textbook().fit(frame, y), frame, y)["first"].to_list()
 
 
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, dict, lambda columns: pd.DataFrame(columns).to_dict("records")]
+)
+@pytest.mark.parametrize("recipe", ["textbook", "fast"])
+def test_the_classes_may_be_a_column(make, recipe, table):
+    columns = {name: table[0][name][1:40].tolist() for name in ("noise", "copy", "sign")}
+    X, y = make({**columns, "kind": [f"k{code}" for code in table[1][1:40]]}), [f"k{code}" for code in table[1][1:40]]
+    model = NaiveBayes(recipe).fit(columns, y)
+    with_column, apart = dependence(model, X, "kind"), dependence(model, columns, y)
+    assert list(with_column["gain"]) == list(apart["gain"])
+
+
 def test_what_cannot_be_asked(table):
     frame, y = table
     model = textbook().fit(frame, y)

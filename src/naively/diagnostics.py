@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -213,9 +214,18 @@ def _answers(model: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> FloatArra
     """The model's log-probabilities (rows, classes), of the model without the row where there is a closed form."""
     if as_recipe(model.recipe).tempering is None:
         return model.loo(X, y, sample_weight)
-    names = model.schema_.names
-    inside = isinstance(y, str) and y not in names  # the column of classes is no column of the model
-    return model.predict_log_proba(X.drop(columns=[y]) if inside and hasattr(X, "drop") else X)
+    return model.predict_log_proba(_without_classes(X, y) if isinstance(y, str) else X)
+
+
+def _without_classes(X: Any, y: str) -> Any:
+    """X without the column that holds the classes."""
+    import narwhals as nw
+
+    if isinstance(X, Mapping):
+        return {name: cells for name, cells in X.items() if name != y}
+    if isinstance(X, (list, tuple)):
+        return [_without_classes(record, y) for record in X]
+    return nw.from_native(X, eager_only=True).drop(y).to_native()
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------

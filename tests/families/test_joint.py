@@ -347,6 +347,14 @@ def test_threads_and_chunks_change_no_bit(weighted):
     assert table.weight.high.sum() == pytest.approx((known * (1 if weights is None else weights)).sum(), rel=1e-14)
 
 
+def test_rows_can_be_kept_beside_a_factor():
+    frame, y = mixed_table(50)
+    model = textbook(factors=[Joint("d", "x")], kept_rows=20).fit(frame, y)
+    assert len(model.statistics_.kept) == 20
+    assert model.statistics_.kept.columns["x"].dtype.kind == "f"
+    assert model.statistics_.kept.columns["d"].dtype.kind == "O"
+
+
 def test_learning_a_column_that_was_empty_at_first():
     first = {"a": ["x", "y"], "b": [None, None]}
     second = {"a": ["x", "y", "y"], "b": ["u", "v", "u"]}

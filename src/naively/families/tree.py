@@ -25,7 +25,7 @@ LARGEST_TABLE_BYTES = 2 << 30
 """A pair of columns with more combinations than fit is refused."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TreeFamily(Family):
     """The family of all columns of a `TAN` model.
 
@@ -53,6 +53,9 @@ class TreeFamily(Family):
     @classmethod
     def name(cls) -> str:
         return "tree"
+
+    def __repr__(self) -> str:
+        return f"TreeFamily({len(self.columns)} columns, root={self.columns[self.root]!r})"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -135,7 +138,8 @@ class PairTables:
         if need > LARGEST_TABLE_BYTES:
             names = " and ".join(repr(self.family.columns[place]) for place in members)
             raise InputError(
-                f"The columns {names} have so many values that their table would take {need / 2**30:.0f} GiB. Drop one of them, or group its rare values."
+                f"The columns {names} have so many values that their table would take {need / 2**30:.0f} GiB. Drop one "
+                "of them, or group its rare values."
             )
         wide = sums.with_categories(tuple(self.categories[place] for place in members))
         table = np.zeros((sums.n_classes, *wide.sizes))
