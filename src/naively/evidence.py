@@ -7,10 +7,12 @@ in cache; only `evidence` keeps the column axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from naively.engines.threads import in_order
 from naively.errors import InputError
@@ -117,6 +119,12 @@ class Scorer:
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
+        multiplies = any(getattr(factor.estimate, "multiplies", False) for factor in self.factors)
+        # many small products of matrices: threads would only wait for each other
+        with threadpool_limits(1, "blas") if multiplies else nullcontext():
+            self._run(table, positions, finish, n_threads)
+
+    def _run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         readers = [self._reader(factor, table, positions) for factor in self.factors]
         row_cells = max(self._cells_per_row(table), self.n_classes, 1)
         least_rows = [getattr(factor.estimate, "least_rows", 128) for factor in self.factors]

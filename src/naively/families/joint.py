@@ -206,7 +206,7 @@ class JointEstimate:
 
     def __init__(self, family: JointFamily, table: ProductTable, normals: Normals | None):
         self.family, self.table, self.normals = family, table, normals
-        self.sums = table.sums
+        self.sums, self.multiplies = table.sums, normals is not None
         self._densities: dict[bytes, Densities] = {}
 
     def reader(self, table: Table, positions: IntArray | None) -> Callable[[slice], Block]:

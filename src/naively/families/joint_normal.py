@@ -224,30 +224,21 @@ class Densities:
         return cls(normals.mean[..., known], unit, speaks.astype(np.float64), whitener, peak)
 
     def at(self, place: int, numbers: FloatArray) -> FloatArray:
-        """The log-density (rows, classes) of rows, by the normals at one place."""
-        scale, speaks = self.scale[place] if self.scale.ndim > 1 else self.scale, self.speaks
-        speaks = speaks[place] if speaks.ndim > 1 else speaks
-        return _log_density(numbers, self.mean[place], scale, speaks, self.whitener[place], self.peak[place])
+        """The log-density (rows, classes) of rows, by the normals at one place: one product of matrices per class."""
+        with np.errstate(over="ignore"):
+            deviation = (numbers[None] - self.mean[place][:, None]) / self.scale
+        squares = _squares(deviation * self.speaks, self.whitener[place])
+        return np.asarray(self.peak[place] - squares.T)
 
     def each(self, numbers: FloatArray) -> FloatArray:
         """The log-density (rows, classes) of rows, each by its own normals."""
-        return _log_density(numbers, self.mean, self.scale[:, None], self.speaks[:, None], self.whitener, self.peak)
+        with np.errstate(over="ignore"):
+            deviation = (numbers[:, None] - self.mean) / self.scale[:, None]
+        squares = _squares((deviation * self.speaks[:, None])[..., None, :], self.whitener)
+        return np.asarray(self.peak - squares[..., 0])
 
 
-def _log_density(
-    numbers: FloatArray,
-    mean: FloatArray,
-    scale: FloatArray,
-    speaks: FloatArray,
-    whitener: FloatArray,
-    peak: FloatArray,
-) -> FloatArray:
-    with np.errstate(over="ignore"):
-        deviation = (numbers[:, None, :] - mean) / scale
-    deviation = np.clip(deviation, -LARGEST_DEVIATION, LARGEST_DEVIATION) * speaks
-    if whitener.ndim == 3:  # the same for all rows: one product per class
-        whitened = np.swapaxes(np.swapaxes(deviation, 0, 1) @ whitener, 0, 1)
-    else:
-        whitened = (deviation[..., None, :] @ whitener)[..., 0, :]
-    whitened = np.clip(whitened, -LARGEST_DEVIATION, LARGEST_DEVIATION)
-    return np.asarray(peak - np.square(whitened).sum(axis=-1))
+def _squares(deviation: FloatArray, whitener: FloatArray) -> FloatArray:
+    """Half the squared distance from the mean, in standard deviations, along the last axis."""
+    whitened = np.clip(deviation, -LARGEST_DEVIATION, LARGEST_DEVIATION) @ whitener
+    return np.asarray(np.square(np.clip(whitened, -LARGEST_DEVIATION, LARGEST_DEVIATION)).sum(axis=-1))
