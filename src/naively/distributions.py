@@ -122,6 +122,9 @@ def distributions(
     result: list[Distribution] = []
     for factor in factors:
         read = _READERS.get(type(factor.family))
+        if factor.family.together:
+            names = ", ".join(repr(schema.names[member]) for member in factor.members.tolist()[:5])
+            raise ParameterError(f"The columns {names} are read together, which this cannot do yet: leave factors out.")
         if read is None or not factor.family.is_distribution or getattr(factor.family, "scores", False):
             raise ParameterError(
                 f"{factor.family!r} tells classes apart, but is no distribution of a column's values, which this "

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from naively.engines.threads import in_order, one_blas_thread
 from naively.errors import InputError
-from naively.families import Estimate, Family
+from naively.families import Estimate, Family, JointFamily
 from naively.families.linear import LinearEstimate
 from naively.schema import Schema
 from naively.smoothing import Smoothing
@@ -45,6 +46,11 @@ class Factor:
     family: Family
     members: IntArray
     estimate: Estimate
+
+    @property
+    def joins(self) -> bool:
+        """Whether several columns give their evidence as one term."""
+        return isinstance(self.family, JointFamily) and len(self.members) > 1
 
 
 def make_factors(
@@ -90,17 +96,35 @@ def statistics_of(
 
 
 class Scorer:
-    """The factors of a model, ready to read tables."""
+    """The factors of a model, ready to read tables.
+
+    Attributes
+    ----------
+    names : sequence of str
+        The terms of the evidence: the columns, and behind them each factor that joins several.
+    silent : set of str
+        The columns that speak through such a factor only.
+    """
 
     weighed: Any = None
     """What the evidence was weighed by, in the recipes that do."""
 
     def __init__(self, factors: Sequence[Factor], names: Sequence[str], n_classes: int):
-        self.factors, self.names, self.n_classes = factors, names, n_classes
+        self.factors, self.n_classes = factors, n_classes
         self.n_columns = len(names)
+        joined = [factor for factor in factors if factor.joins]
+        self.names = [*names, *(factor.family.term for factor in joined)] if joined else names  # type: ignore[attr-defined]
+        self.terms = {id(factor): self.n_columns + place for place, factor in enumerate(joined)}
+        self.silent = {names[member] for factor in joined for member in factor.members.tolist()}
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
+        multiplies = any(getattr(factor.estimate, "multiplies", False) for factor in self.factors)
+        # many small products of matrices: threads would only wait for each other
+        with threadpool_limits(1, "blas") if multiplies else nullcontext():
+            self._run(table, positions, finish, n_threads)
+
+    def _run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         readers = [self._reader(factor, table, positions) for factor in self.factors]
         row_cells = max(self._cells_per_row(table), self.n_classes, 1)
         least_rows = [getattr(factor.estimate, "least_rows", 128) for factor in self.factors]
@@ -137,10 +161,11 @@ class Scorer:
         return table.matrix.nnz // table.n_rows if sparse and isinstance(table, SparseTable) else self.n_columns
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
-        """The log-likelihood of every cell, (rows, columns, classes); 0 for missing cells and unread columns."""
-        result = np.zeros((table.n_rows, self.n_columns, self.n_classes))
+        """The log-likelihood of every cell, (rows, terms, classes); 0 for missing cells and unread columns."""
+        result = np.zeros((table.n_rows, len(self.names), self.n_classes))
         for factor in self.factors:
-            result[:, factor.members] = factor.estimate.evidence(self._read(factor, table, positions)(_all(table)))
+            terms = [self.terms[id(factor)]] if factor.joins else factor.members
+            result[:, terms] = factor.estimate.evidence(self._read(factor, table, positions)(_all(table)))
         return result
 
     def _reader(self, factor: Factor, table: Table, positions: IntArray | None) -> Callable[[FloatArray, slice], None]:
@@ -170,6 +195,9 @@ def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callab
     if estimate.reads == "numbers":
         nonnegative = getattr(estimate, "nonnegative", False)
         return lambda rows: checked_numbers(table, chosen, rows, nonnegative)
+    if estimate.reads == "both":
+        whole_reader: Callable[[slice], AnyArray] = estimate.reader(table, chosen)
+        return whole_reader
     everything = np.arange(table.n_columns, dtype=np.int64)
     reader: Callable[[slice], AnyArray] = estimate.codebook.reader(table, everything if chosen is None else chosen)
     return reader

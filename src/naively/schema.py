@@ -69,7 +69,11 @@ class Schema:
 
     def is_numeric(self, position: int) -> bool:
         """Whether a column is read as numbers."""
-        return any(summary.kind != "counts" for summary in self.summaries[position])
+        name = self.names[position]
+        return any(
+            name in summary.numbers if summary.kind == "joint" else summary.kind != "counts"
+            for summary in self.summaries[position]
+        )
 
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
@@ -217,7 +221,8 @@ def summaries_of(
     names: Sequence[str], kinds: Sequence[Kind], families: Sequence[Family | None]
 ) -> tuple[tuple[Summary, ...], ...]:
     """The statistics that each column's family needs, once it is known to be able to read the column."""
-    if len(names) > 1 and len(set(map(id, families))) == 1 and len(set(kinds)) == 1:  # a wide array: one look will do
+    alike = len(names) > 1 and len(set(map(id, families))) == 1 and len(set(kinds)) == 1
+    if alike and not (families[0] is not None and families[0].together):  # a wide array: one look will do
         return summaries_of(names[:1], kinds[:1], families[:1]) * len(names)
     known: dict[tuple[int, Kind], tuple[Summary, ...]] = {}
     result = []
@@ -227,7 +232,10 @@ def summaries_of(
             if family is not None:
                 require_readable(name, kind, family)
             known[key] = () if family is None else family.summaries
-        result.append(known[key])
+        found = known[key]
+        if family is not None and family.together:
+            found = tuple(summary for summary in found if summary.concerns(name))
+        result.append(found)
     return tuple(result)
 
 

@@ -11,6 +11,7 @@ object                 pseudo-count of value a                    name accepted 
 `Dirichlet(beta)`      beta_a - 1 (``"map"``), beta_a (``"mean"``)
 `Beta(b1, b0)`         the same for yes and no
 `PerColumn(tau)`       tau_i in column i
+`ImaginarySample(s)`   s over the cells of the table
 =====================  =========================================  ====================================
 
 Laplace smoothing is the MAP estimate under Dirichlet(2) and the posterior mean under Dirichlet(1).
@@ -82,6 +83,24 @@ class Smoothing:
         """
         return pseudo_counts
 
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        """The pseudo-counts of some of very many values, summed: no table of the values is needed.
+
+        Parameters
+        ----------
+        part, whole : ndarray
+            What was counted of those values, and of all, over all classes.
+        n_part, n_values : ndarray
+            How many values they are, and how many there are.
+        n_classes : int
+        """
+        raise ParameterError(
+            f"{self!r} gives every value its own pseudo-count, but the values of a Joint are combinations. Use a rule "
+            "that treats all alike: Laplace(), Lidstone(tau), MEstimate(m), MEstimate(m, 'marginal'), Dirichlet(2.0)."
+        )
+
 
 @dataclass(frozen=True)
 class Lidstone(Smoothing):
@@ -106,6 +125,11 @@ class Lidstone(Smoothing):
 
     def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
         return np.full(counts.shape[-1], float(self.tau))
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        return float(self.tau) * n_part
 
 
 @dataclass(frozen=True)
@@ -222,6 +246,49 @@ class MEstimate(Smoothing):
             "MEstimate(p='classes'), or read the columns as 0 and 1 with Bernoulli()."
         )
 
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        if not isinstance(self.p, str) or self.p in ("classes", "features"):
+            return super().pseudo_counts_together(part, whole, n_part, n_values, n_classes)
+        uniform = n_part / n_values
+        return self.m * (uniform if self.p == "uniform" else share(part, whole, uniform))
+
+
+@dataclass(frozen=True)
+class ImaginarySample(Smoothing):
+    """One imaginary sample of rows, spread evenly over the cells of the whole table, classes included.
+
+    Every cell of a table with J classes and K values gets ``size / (J K)``: the uniform Dirichlet prior of Bayesian
+    networks (BDeu), which bnlearn calls `iss`. The larger a table, the less each of its cells gets. With the same rule
+    as `prior_smoothing` every class gets ``size / J``.
+
+    Parameters
+    ----------
+    size : float, default=1.0
+        How many rows the sample is worth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ImaginarySample(1).pseudo_counts(np.array([[3.0, 0.0], [1.0, 1.0]]), ["no", "yes"])
+    array([0.25, 0.25])
+    """
+
+    size: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_number("ImaginarySample(size)", self.size, at_least=0)
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        n_values = counts.shape[-1]
+        return np.full(n_values, float(self.size) / max(counts.shape[0] * n_values, 1))
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        return float(self.size) / n_classes * (n_part / n_values)
+
 
 @dataclass(frozen=True)
 class Dirichlet(Smoothing):
@@ -262,6 +329,13 @@ class Dirichlet(Smoothing):
         else:
             beta = per_value("Dirichlet(beta)", self.beta, labels)  # type: ignore[arg-type]
         return beta - 1.0 if self.estimator == "map" else beta
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        if not isinstance(self.beta, Real):
+            return super().pseudo_counts_together(part, whole, n_part, n_values, n_classes)
+        return (float(self.beta) - (1.0 if self.estimator == "map" else 0.0)) * n_part
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from naively.errors import ForgetError, InputError, SchemaError
 from naively.families import Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
+from naively.families.joint_sums import JointSums
 from naively.families.moments import Moments
 from naively.reservoir import Reservoir
 from naively.sums import Sum
 from naively.typing import AnyArray, FloatArray, IntArray
 
-ColumnStatistics = Moments | Counts | Histograms
+ColumnStatistics = Moments | Counts | Histograms | JointSums
 
 ROUNDING = 1e-9
 """Sums that differ by no more than this share are the same, but for rounding."""
@@ -35,7 +36,7 @@ class Statistics:
         The class labels, sorted.
     class_weight : Sum of shape (n_classes,)
         The weight of the rows of each class.
-    tables : mapping from Summary to Moments, Counts or Histograms
+    tables : mapping from Summary to Moments, Counts, Histograms or JointSums
         The statistics of the columns, those with equal summaries together.
     kept : Reservoir or None
         A sample of the rows, for the recipes that need one.
@@ -147,11 +148,12 @@ class Statistics:
 
 def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, table: ColumnStatistics) -> None:
     for other_summary, other in tables.items():
-        beside = {other_summary.kind, summary.kind} == {"moments", "histogram"}  # both are kept of some columns
+        kinds = {other_summary.kind, summary.kind}
+        beside = kinds in ({"moments", "histogram"}, {"joint"})  # both are kept of some columns
         if other_summary != summary and not beside and (shared := set(other.columns) & set(table.columns)):
             raise SchemaError(
                 f"Column {sorted(shared)[0]!r} was counted in two ways, {other_summary} and {summary}. "
-                "Use the same families in both models."
+                "Use the same families and factors in both models."
             )
 
 
@@ -161,6 +163,8 @@ def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> C
         return Counts.empty(columns, n_classes)
     if summary.kind == "histogram":
         return Histograms.empty(columns, n_classes)
+    if summary.kind == "joint":
+        return JointSums.empty(summary.labels, summary.numbers, n_classes)
     return Moments.empty(columns, n_classes, summary.observed, summary.squares)
 
 
@@ -202,6 +206,9 @@ def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: F
     if isinstance(table, Histograms):
         return
     most = class_weight[:, None] * (1 + ROUNDING)
+    if isinstance(table, JointSums):
+        table.refuse_impossible(most[:, 0], ROUNDING)
+        return
     if isinstance(table, Counts):
         known = np.add.reduceat(np.column_stack([table.cells.high, class_weight * 0]), table.offsets[:-1], axis=1)
         known = np.where(np.diff(table.offsets) > 0, known, 0.0)
@@ -225,7 +232,9 @@ def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: F
 
 def _refuse_overflow(table: ColumnStatistics) -> None:
     """Refuse sums that have become too large for a float64."""
-    if isinstance(table, Moments):
+    if isinstance(table, JointSums):
+        table.refuse_overflow()
+    elif isinstance(table, Moments):
         for part in (table.total, table.square):
             if part is not None and not part.is_finite():
                 place = int(np.argwhere(~np.isfinite(part.high + part.low_or_zero))[0][1])

@@ -17,6 +17,7 @@ from naively.families.categorical import Categorical
 from naively.families.codes import Codes
 from naively.families.complement import Complement
 from naively.families.gaussian import Gaussian
+from naively.families.joint import Joint, JointFamily
 from naively.families.kernel import Kernel
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
@@ -34,6 +35,8 @@ __all__ = [
     "Estimate",
     "Family",
     "Gaussian",
+    "Joint",
+    "JointFamily",
     "Kernel",
     "LeftOut",
     "Multinomial",
@@ -65,6 +68,8 @@ def as_family(value: Any, where: str = "families") -> Family:
         return value
     if isinstance(value, str) and value.lower() in FAMILIES:
         return FAMILIES[value.lower()]()
+    if isinstance(value, Joint):
+        raise ParameterError(f"{where} names the families of single columns: give {value!r} as factors=[...] instead.")
     raise ParameterError(
         f"{where} must be a family such as Gaussian() or one of the names {', '.join(map(repr, FAMILIES))}; "
         f"got {value!r}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
 from naively.table import Kind
-from naively.typing import AnyArray, FloatArray, IntArray, Label
+from naively.typing import FloatArray, IntArray, Label
 
 
 @dataclass(frozen=True)
@@ -16,21 +16,39 @@ class Summary:
 
     Parameters
     ----------
-    kind : "moments", "counts" or "histogram"
-        Power sums of numbers, counts of values, or the nested-key histogram.
+    kind : "moments", "counts", "histogram" or "joint"
+        Power sums of numbers, counts of values, the nested-key histogram, or what several columns do together.
     observed, squares : bool
         Whether the weight of known cells and the squares are wanted.
     above : float, optional
         Sum not x but whether x is above this.
     nonnegative : bool
         Refuse negative numbers.
+    labels, numbers : tuples of str
+        The columns that are counted jointly, sorted: those whose combinations of values are counted, and those whose
+        sums and products are taken within each combination.
+    cuts : tuple
+        For each of `labels` the cut points that turn its numbers into bins, or None where its values are labels as they
+        are; empty if no column is cut.
     """
 
-    kind: Literal["moments", "counts", "histogram"]
+    kind: Literal["moments", "counts", "histogram", "joint"]
     observed: bool = True
     squares: bool = False
     above: float | None = None
     nonnegative: bool = False
+    labels: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    cuts: tuple[tuple[float, ...] | None, ...] = ()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The columns that are counted jointly."""
+        return self.labels + self.numbers
+
+    def concerns(self, column: str) -> bool:
+        """Whether the statistics are about a column: joint ones are about their members only."""
+        return self.kind != "joint" or column in self.members
 
 
 class Estimate(Protocol):
@@ -38,12 +56,12 @@ class Estimate(Protocol):
 
     @property
     def reads(self) -> str:
-        """Whether the blocks it is given hold "numbers" or "codes"."""
+        """Whether the blocks it is given hold "numbers", "codes" or "both"."""
 
-    def evidence(self, block: AnyArray) -> FloatArray:
+    def evidence(self, block: Any) -> FloatArray:
         """The log-likelihood of every cell, (rows, columns, classes); 0 where the cell is missing."""
 
-    def add_to(self, scores: FloatArray, block: AnyArray) -> None:
+    def add_to(self, scores: FloatArray, block: Any) -> None:
         """Add the evidence, summed over the columns, to the scores (rows, classes)."""
 
     def describe(self) -> dict[str, Any]:
@@ -57,19 +75,23 @@ class LeftOut:
     Parameters
     ----------
     reads : str
-        Whether the blocks it is given hold "numbers" or "codes".
+        Whether the blocks it is given hold "numbers", "codes" or "both".
     evidence : callable
         From a block of rows that were learnt, their class codes and their weights to the log-likelihood of every cell,
         (rows, columns, classes), under the statistics without that row; 0 where the cell is missing.
     codebook : optional
         How labels become codes.
+    reader : callable, optional
+        From a table and the positions of the columns to a function from a slice of rows to the block, for families that
+        read labels and numbers together.
     sparse : callable, optional
         The same from CSR rows, summed over the columns: (rows, classes).
     """
 
     reads: str
-    evidence: Callable[[AnyArray, IntArray, FloatArray], FloatArray]
+    evidence: Callable[[Any, IntArray, FloatArray], FloatArray]
     codebook: Any = None
+    reader: Callable[..., Callable[[slice], Any]] | None = None
     sparse: Callable[[Any, IntArray, FloatArray], FloatArray] | None = None
 
 
@@ -82,6 +104,9 @@ class Family:
 
     accepts: ClassVar[tuple[Kind, ...]] = ("number", "truth", "empty")
     """The kinds of columns that the family reads."""
+
+    together: ClassVar[bool] = False
+    """Whether its columns are read together: a column then keeps those of the summaries that concern it."""
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
