@@ -37,9 +37,7 @@ def sum_powers(rows: Rows, names: tuple[str, ...], positions: IntArray | None, s
 
 def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> Sum:
     """The weight of the known cells: that of the class, less that of the missing ones."""
-    column = class_weight.reshaped((-1, 1))
-    low = None if column.low is None else np.broadcast_to(column.low, shape).copy()
-    observed = Sum(np.broadcast_to(column.high, shape).copy(), low)
+    observed = class_weight[np.repeat(np.arange(shape[0]), shape[1])].reshaped(shape)
     return observed if absent is None else (observed - absent).without_noise(observed.high)
 
 

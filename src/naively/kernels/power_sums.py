@@ -1,9 +1,9 @@
 """Sums of the values and squares of each column, per class.
 
-Rows are gathered by class in blocks that stay in cache, so that the sums of a class stay in registers (`strips`). Now and
-then what was summed is folded into `sums`, of shape (4, classes, columns): sums, what their rounding lost, and the same
-of the squares. Rows with a negative class code are skipped; NaN cells add to `absent` instead. Infinite values make the
-sums non-finite, which the caller reports.
+Rows are gathered by class in blocks that stay in cache, so that the sums of a class stay in registers (`strips`). Now
+and then what was summed is folded into `sums`, of shape (4, classes, columns): sums, what their rounding lost, and the
+same of the squares. Rows with a negative class code are skipped; NaN cells add to `absent` instead. Infinite values
+make the sums non-finite, which the caller reports.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ def _gather(codes: IntArray, order: IntArray, starts: IntArray) -> None:
 def _any_missing(like: FloatArray, address: int, stride: int, n_rows: int, n_columns: int) -> bool:
     """Whether any cell is NaN; also brings the block into the cache, in the order in which it lies in memory."""
     if stride == n_columns * like.itemsize:
-        return _has_nan(cells_at(address, n_rows * n_columns, like))
+        return bool(_has_nan(cells_at(address, n_rows * n_columns, like)))
+    missing = False
     for row in range(n_rows):
-        if _has_nan(cells_at(address + row * stride, n_columns, like)):
-            return True
-    return False
+        missing |= _has_nan(cells_at(address + row * stride, n_columns, like))
+    return missing
 
 
 @njit(cache=True, nogil=True)

@@ -33,7 +33,7 @@ if config.DISABLE_JIT:
     def cells_at(address: int, n_cells: int, like: AnyArray) -> AnyArray:
         """The cells that lie side by side from an address on."""
         memory = (ctypes.c_char * (n_cells * like.itemsize)).from_address(int(address))
-        return np.frombuffer(memory, dtype=like.dtype)
+        return np.asarray(memory).view(like.dtype)
 
     def sum_strip(
         like: AnyArray,
@@ -92,7 +92,7 @@ else:
     @njit(cache=True, nogil=True, inline="always")
     def cells_at(address: int, n_cells: int, like: AnyArray) -> AnyArray:
         """The cells that lie side by side from an address on."""
-        return carray(_pointer(address), (n_cells,), like.dtype)
+        return carray(_pointer(address), (n_cells,), like.dtype)  # type: ignore[no-any-return]
 
     @intrinsic
     def sum_strip(
