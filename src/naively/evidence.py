@@ -22,7 +22,7 @@ from naively.statistics import ColumnStatistics, Statistics
 from naively.table import SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
-BLOCK_CELLS = 1 << 16
+BLOCK_CELLS = 1 << 17
 TASK_CELLS = 1 << 20
 
 Finish = Callable[[FloatArray, slice], None]
