@@ -140,7 +140,7 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
 
 
 def _polars_categories(native: Any, polars: Any) -> tuple[IntArray, list[Label]]:
-    """Codes and labels of a Polars column that is encoded already: its codes are renumbered only if some do not occur."""
+    """Codes and labels of a Polars column that is encoded already, renumbered only if some codes do not occur."""
     physical = native.to_physical()
     unused = int(physical.max() or 0) + 1
     codes = (physical.fill_null(unused) if native.null_count() else physical).to_numpy()
