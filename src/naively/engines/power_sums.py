@@ -91,7 +91,7 @@ def _add_plain(
             cells = ArrayTable(_numbers(rows, piece, positions, summary)).cells(None, slice(None))
         else:
             cells = rows.table.cells(positions, piece)
-        like = frozen(np.empty(0, dtype=cells.dtype))
+        like = np.empty(0, dtype=cells.dtype)
         add_power_sums(like, cells.addresses, cells.stride, frozen(rows.codes[piece]), sums, absent)
 
 

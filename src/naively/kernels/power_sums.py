@@ -44,26 +44,33 @@ def add_power_sums(
     n_strips = (n_columns + LANES - 1) // LANES
     block_rows = min(max(BLOCK_CELLS // n_columns, ROWS_OF_A_CLASS * n_classes, 16), n_rows)
     order, starts = np.empty(block_rows, dtype=np.int64), np.empty(n_classes + 1, dtype=np.int64)
-    recent = np.zeros((5, LANES * n_strips))
+    recent, known, double = np.empty((5, LANES * n_strips)), np.empty((0, 0)), np.empty(0)
     in_place = n_columns >= LANES
     for column in range(n_columns):
         in_place &= addresses[column] == addresses[0] + column * like.itemsize
-    # The last strip ends with the last column, and begins among those of the strip before it.
-    columns = np.minimum(LANES * np.arange(n_strips), max(n_columns - LANES, 0))
-    known = np.empty((0, 0, 0))
-    padded = np.append(addresses, np.repeat(addresses[-1:], LANES * n_strips - n_columns))
+    # Loops instead of array expressions, each of which would take the compiler a second.
+    here, strips = np.empty(LANES * n_strips, dtype=np.int64), np.empty(n_strips, dtype=np.int64)
+    columns = np.empty(n_strips, dtype=np.int64)
     for first in range(0, n_rows, block_rows):
         block_codes = codes[first : first + block_rows]
         _gather(block_codes, order, starts)
-        here = padded + first * stride
+        for place in range(LANES * n_strips):  # the last column is repeated: columns are copied by the strip
+            here[place] = addresses[min(place, n_columns - 1)] + first * stride
         if in_place and not _any_missing(like, here[0], stride, len(block_codes), n_columns):
-            _add_block(like, here[columns], stride, columns, order, starts, recent, sums)
+            for strip in range(n_strips):  # the last begins among the columns of the one before, and ends with the last
+                columns[strip] = min(LANES * strip, n_columns - LANES)
+                strips[strip] = here[columns[strip]]
+            _add_block(like, strips, stride, columns, order, starts, recent, sums)
         else:
             if len(known) == 0:
-                known = np.zeros((n_strips, block_rows, LANES))
-            _copy(like, here, stride, block_codes, known, absent)
-            strips = np.int64(known.ctypes.data) + known.strides[0] * np.arange(n_strips)
-            _add_block(known, strips, known.strides[1], LANES * np.arange(n_strips), order, starts, recent, sums)
+                known = np.empty((n_strips * block_rows, LANES))
+            for strip in range(n_strips):
+                cells = known[strip * block_rows : strip * block_rows + len(block_codes)]
+                if copy_strip(like, here, stride, LANES * strip, cells):
+                    _fill(cells, block_codes, absent[:, LANES * strip : LANES * (strip + 1)])
+                columns[strip] = LANES * strip
+                strips[strip] = np.int64(known.ctypes.data) + strip * block_rows * known.strides[0]
+            _add_block(double, strips, known.strides[0], columns, order, starts, recent, sums)
 
 
 @njit(cache=True, nogil=True)
@@ -100,17 +107,6 @@ def _has_nan(cells: FloatArray) -> bool:
     for place in range(len(cells)):
         missing |= cells[place] != cells[place]
     return missing != 0
-
-
-@njit(cache=True, nogil=True)
-def _copy(
-    like: FloatArray, addresses: IntArray, stride: int, codes: IntArray, known: FloatArray, absent: FloatArray
-) -> None:
-    """Copy a block into strips (strips, rows, lanes), zero where a cell is missing, and count these cells."""
-    for strip in range(len(known)):
-        first, cells = LANES * strip, known[strip, : len(codes)]
-        if copy_strip(like, addresses, stride, first, cells):
-            _fill(cells, codes, absent[:, first : first + LANES])
 
 
 @njit(cache=True, nogil=True)
