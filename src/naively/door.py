@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ def read_table(X: Any) -> Table:
         return X
     if isinstance(X, np.ndarray):
         return array_table(X)
+    if (small := _small_pandas_table(X)) is not None:
+        return small
     if _is_sparse(X):
         return SparseTable(_checked_csr(X))
     if isinstance(X, Mapping):
@@ -139,12 +142,20 @@ def _frame_table(frame: Any) -> Table:
             "X.columns = X.columns.astype(str) for example."
         )
     shown = names if given else made_up_names(len(names))
-    if given and frame.implementation.is_pandas() and len(frame) * len(names) <= SMALL_FRAME:
-        native = frame.to_native()
-        if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in native.dtypes):
-            return ArrayTable(native.to_numpy(), tuple(names))
     columns = [_series_column(name, frame[:, position]) for position, name in enumerate(shown)]
     return ColumnsTable(columns, len(frame), named=given)
+
+
+def _small_pandas_table(X: Any) -> Table | None:
+    """A small pandas frame of numbers and nothing else, read in one step; None for anything else."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame) or len(X) > SMALL_FRAME or not X.columns.is_unique:
+        return None
+    names = tuple(X.columns.tolist())
+    if not names or len(X) * len(names) > SMALL_FRAME or not all(isinstance(name, str) for name in names):
+        return None
+    numeric = all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in X.dtypes.tolist())
+    return ArrayTable(X.to_numpy(), names) if numeric else None
 
 
 def _series_column(name: str, series: Any) -> Column:

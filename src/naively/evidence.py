@@ -128,7 +128,8 @@ class Scorer:
         readers = [self._reader(factor, table, positions) for factor in self.factors]
         row_cells = max(self._cells_per_row(table), self.n_classes, 1)
         least_rows = [getattr(factor.estimate, "least_rows", 128) for factor in self.factors]
-        block_rows = max(BLOCK_CELLS // row_cells, *least_rows, 128)
+        only_codes = all(factor.estimate.reads != "numbers" for factor in self.factors)  # read in less time each
+        block_rows = max((2 if only_codes else 1) * BLOCK_CELLS // row_cells, *least_rows, 128)
         blocks_per_task = max(1, TASK_CELLS // (block_rows * row_cells))
 
         def score(task: slice) -> None:

@@ -130,8 +130,10 @@ class Statistics:
 
     def _aligned_with(self, other: Statistics) -> tuple[Statistics, Statistics]:
         """Both under the union of their classes, with the same summaries."""
-        classes = merged_classes(self.classes, other.classes)
-        left, right = self.with_classes(classes), other.with_classes(classes)
+        left, right = self, other
+        if not np.array_equal(self.classes, other.classes):
+            classes = merged_classes(self.classes, other.classes)
+            left, right = self.with_classes(classes), other.with_classes(classes)
         if left.tables.keys() == right.tables.keys():
             return left, right
         return left._with_tables_of(right), right._with_tables_of(left)
@@ -170,10 +172,10 @@ def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> C
 
 def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
     """The sorted union of two arrays of class labels."""
-    if first is second or np.array_equal(first, second):
-        return first
     if len(first) == 0 or len(second) == 0:
         return second if len(first) == 0 else first
+    if first is second or np.array_equal(first, second):
+        return first
     if _is_text(first) != _is_text(second):
         raise SchemaError(
             f"Classes must be of one type, but {first.tolist()[0]!r} and {second.tolist()[0]!r} meet. "

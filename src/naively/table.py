@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,27 @@ NOT_WHOLE = NO_INTEGER + 1
 
 LARGEST_EXACT = 2**53
 """Whole numbers below this are exact as float64."""
+
+
+class Cells(NamedTuple):
+    """Where the numbers of some rows lie in memory: ``addresses[column] + row * stride`` bytes.
+
+    Parameters
+    ----------
+    dtype : dtype
+        float32 or float64.
+    addresses : ndarray
+        Of each column's first cell.
+    stride : int
+        The bytes from one row to the next.
+    owners : object
+        What must stay alive as long as the cells are read.
+    """
+
+    dtype: Any
+    addresses: IntArray
+    stride: int
+    owners: Any
 
 
 class Table:
@@ -66,6 +87,10 @@ class Table:
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         """A row-major float64 block of these columns (None: all), NaN where missing or where the position is -1."""
         raise NotImplementedError  # pragma: no cover
+
+    def cells(self, positions: IntArray | None, rows: slice) -> Cells:
+        """Like `numbers`, where the cells are or, if they are no floats, where a converted copy is."""
+        return _cells_of_array(self.numbers(positions, rows), None)
 
     def column(self, position: int) -> AnyArray:
         """One whole column of numbers, as it is stored."""
@@ -129,6 +154,10 @@ class ArrayTable(Table):
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         block: FloatArray = self._block(positions, rows, np.float64, np.nan)
         return block
+
+    def cells(self, positions: IntArray | None, rows: slice) -> Cells:
+        readable = _is_addressable(self.values) and (positions is None or bool((positions >= 0).all()))
+        return _cells_of_array(self.values[rows], positions) if readable else super().cells(positions, rows)
 
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
         if self.values.dtype.kind == "f" or self.values.dtype == np.uint64:
@@ -266,6 +295,18 @@ class ColumnsTable(Table):
             block[:, place] = np.nan if position < 0 else self.columns[position].numbers[rows]
         return block
 
+    def cells(self, positions: IntArray | None, rows: slice) -> Cells:
+        chosen = range(len(self.columns)) if positions is None else positions.tolist()
+        n_rows = len(range(*rows.indices(self.n_rows)))
+        parts = [np.full(n_rows, np.nan) if place < 0 else self.columns[place].numbers[rows] for place in chosen]
+        first = parts[0]
+        if not all(
+            part.dtype == first.dtype and part.strides == first.strides and _is_addressable(part) for part in parts
+        ):
+            parts = [np.ascontiguousarray(part, dtype=np.float64) for part in parts]
+        addresses = np.array([part.__array_interface__["data"][0] for part in parts], dtype=np.int64)
+        return Cells(parts[0].dtype, addresses, parts[0].strides[0], parts)
+
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
         chosen = range(len(self.columns)) if positions is None else positions
         block = np.empty((len(range(*rows.indices(self.n_rows))), len(chosen)), dtype=np.int64)
@@ -294,6 +335,18 @@ class ColumnsTable(Table):
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         return self.columns[position].labels()
+
+
+def _is_addressable(values: AnyArray) -> bool:
+    """Whether the cells are floats that a kernel can read where they are."""
+    return values.dtype in (np.float64, np.float32) and values.dtype.isnative and values.flags.aligned
+
+
+def _cells_of_array(values: AnyArray, positions: IntArray | None) -> Cells:
+    """The cells of some columns of a two-dimensional array."""
+    columns = np.arange(values.shape[1]) if positions is None else positions
+    start: int = values.__array_interface__["data"][0]
+    return Cells(values.dtype, start + values.strides[1] * columns, values.strides[0], values)
 
 
 @lru_cache(maxsize=8)
