@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench import categorical, frames, gaussian, memory, startup, stream, text
+from bench import categorical, drop_ins, frames, gaussian, memory, startup, stream, text
 from bench.measure import Scale
 from bench.result import Result
 
@@ -23,6 +23,12 @@ ROWS: list[Callable[[Scale], Result]] = [
     categorical.text_fit_polars,
     text.multinomial_fit_20_classes,
     text.multinomial_fit_200_classes,
+    drop_ins.drop_in_gaussian_fit,
+    drop_ins.drop_in_gaussian_predict,
+    drop_ins.drop_in_categorical_fit,
+    drop_ins.drop_in_categorical_predict,
+    drop_ins.drop_in_complement_fit,
+    drop_ins.drop_in_multinomial_predict,
     frames.mixed_fit_pandas,
     frames.mixed_fit_polars,
     stream.partial_fit_arrays,

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from naively.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
+from naively.families import Bernoulli, Categorical, Codes, Complement, Gaussian, Multinomial, Poisson, Thresholded
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing
 from tests.models import textbook
 
@@ -22,27 +22,44 @@ def quarters(least, most):
     return st.integers(4 * least, 4 * most).map(lambda number: number / 4)
 
 
-gaussians = st.builds(
+as_in_r = st.builds(
     Gaussian,
-    ties=st.sampled_from(["none", "feature", "class", "all"]),
     ddof=st.sampled_from([0, 1]),
-    rule=st.sampled_from(["column", "scikit-learn"]),
-    interval=st.sampled_from([None, None, 0.25, 100.0]),
+    rule=st.just("threshold"),
+    floor=st.just(0.001),
+    eps=st.sampled_from([0.0, 0.5]),
+    lone=st.sampled_from(["floor", "silent"]),
 )
+gaussians = (
+    st.builds(
+        Gaussian,
+        ties=st.sampled_from(["none", "feature", "class", "all"]),
+        ddof=st.sampled_from([0, 1]),
+        rule=st.sampled_from(["column", "scikit-learn"]),
+        interval=st.sampled_from([None, None, 0.25, 100.0]),
+    )
+    | as_in_r
+    | as_in_r.map(Thresholded)
+)
+undeclared = st.sampled_from([Categorical(), Thresholded(Categorical(), eps=0.125)])
+labels = undeclared | st.just(Categorical("declared"))
 bernoullis = st.sampled_from([Bernoulli(), Bernoulli(0.5), Bernoulli(-1.0)])
 counts = st.integers(0, 9)
 
 COLUMN_KINDS = {
     "gaussian": (gaussians, quarters(-16, 16)),
     "offset": (gaussians, quarters(0, 8).map(lambda number: number + 1024)),
-    "colour": (st.sampled_from([Categorical(), Categorical(COLOURS)]), st.sampled_from(COLOURS)),
-    "code": (st.just(Categorical()), st.integers(-3, 4)),
-    "truth": (st.just(Categorical()), st.booleans()),
+    "colour": (st.just(Categorical(COLOURS)) | labels, st.sampled_from(COLOURS)),
+    "code": (labels, st.integers(-3, 4)),
+    "truth": (undeclared, st.booleans()),  # a list has no type: only its known cells, of any weight, are boolean
     "level": (st.just(Categorical()), quarters(0, 1)),
     "yes": (bernoullis, quarters(-2, 2)),
     "flag": (bernoullis, st.booleans()),
-    "events": (st.just(Poisson()), counts),
+    "events": (st.sampled_from([Poisson(), Poisson("events"), Thresholded(Poisson("events"))]), counts),
     "words": (st.just(Multinomial()), counts),
+    "goods": (st.sampled_from([Complement(), Complement(norm=True)]), counts),
+    "index": (st.sampled_from([Codes(), Codes(7)]), st.integers(0, 5)),
+    "share": (st.just(Bernoulli(None)), quarters(0, 1)),
 }
 """For each kind of column: the families that may read it, and its values."""
 
@@ -50,7 +67,17 @@ INFERRED_KINDS = ("gaussian", "colour", "truth")
 """The kinds of columns that get the family that reads them when none is given."""
 
 smoothings = st.sampled_from(
-    [NoSmoothing(), Laplace(), Lidstone(0.125), Jeffreys(), MEstimate(2.0), MEstimate(0.5, "marginal"), Dirichlet(1.5)]
+    [
+        NoSmoothing(),
+        Laplace(),
+        Lidstone(0.125),
+        Jeffreys(),
+        MEstimate(2.0),
+        MEstimate(0.5, "marginal"),
+        MEstimate(1.0, "classes"),
+        MEstimate(1.0, "features"),
+        Dirichlet(1.5),
+    ]
 )
 
 
@@ -84,6 +111,12 @@ class Case:
     rows: Rows
     query: dict
     parameters: dict = field(default_factory=dict)
+
+    @property
+    def is_a_distribution(self):
+        """Whether every column has one: scores are none, nor are shares between no and yes."""
+        families = self.parameters.get("families", {}).values()
+        return all(family.is_distribution and family != Bernoulli(None) for family in families)
 
     def model(self, **parameters):
         return textbook(**{**self.parameters, **parameters})

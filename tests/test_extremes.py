@@ -6,10 +6,18 @@ import polars as pl
 import pytest
 
 from naively.errors import InputError
-from naively.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
+from naively.families import Bernoulli, Categorical, Complement, Gaussian, Multinomial, Poisson
 from tests.models import textbook
 
-FAMILIES = [Gaussian(), Gaussian(ties="all", ddof=1), Categorical(), Bernoulli(), Poisson(), Multinomial()]
+FAMILIES = [
+    Gaussian(),
+    Gaussian(ties="all", ddof=1),
+    Categorical(),
+    Bernoulli(),
+    Poisson(),
+    Multinomial(),
+    Complement(),
+]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

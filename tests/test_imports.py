@@ -8,7 +8,7 @@ import pytest
 
 import naively
 
-FAMILIES = ["gaussian", "categorical", "bernoulli", "poisson", "multinomial"]
+FAMILIES = ["gaussian", "categorical", "bernoulli", "poisson", "multinomial", "complement"]
 HEAVY = ["numba", "pandas", "polars", "pyarrow", "sklearn", "narwhals"]
 
 

@@ -44,6 +44,7 @@ def has_interval(case):
 
 @given(cases())
 def test_it_is_the_joint_probability_of_the_rows_at_their_own_classes(case):
+    assume(case.is_a_distribution)
     assume(not has_interval(case))
     model, rows = case.fitted(), case.rows
     weights = np.ones(len(rows)) if rows.weights is None else np.array(rows.weights)
@@ -57,6 +58,7 @@ def test_it_is_the_joint_probability_of_the_rows_at_their_own_classes(case):
 
 @given(cases(), st.data())
 def test_so_it_is_under_a_given_prior(case, data):
+    assume(case.is_a_distribution)
     assume(not has_interval(case))
     model = case.fitted()
     weight = model.class_count_
@@ -69,6 +71,7 @@ def test_so_it_is_under_a_given_prior(case, data):
 
 @given(cases(min_rows=2), st.integers(0, 99))
 def test_it_does_not_know_how_the_rows_were_cut(case, place):
+    assume(case.is_a_distribution)
     assume(not has_interval(case))
     place = 1 + place % (len(case.rows) - 1)
     parts = [case.rows.take(range(place)), case.rows.take(range(place, len(case.rows)))]

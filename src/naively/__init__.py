@@ -10,9 +10,15 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {"NaiveBayes": "naively.classifier", "load": "naively.export.json", "tune": "naively.tuning"}
+_HOMES = {
+    "JointBayes": "naively.joint_bayes",
+    "NaiveBayes": "naively.classifier",
+    "TAN": "naively.tan",
+    "load": "naively.export.json",
+    "tune": "naively.tuning",
+}
 
-__all__ = ["NaiveBayes", "__version__", "load", "tune"]
+__all__ = ["TAN", "JointBayes", "NaiveBayes", "__version__", "load", "tune"]
 
 
 def __getattr__(name: str) -> Any:

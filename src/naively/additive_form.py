@@ -94,7 +94,8 @@ class ColumnLogOdds:
             return against(estimate.tables[self._place].T, self._contrast.base)
         numbers: Sequence[Any] = self._points
         if isinstance(self.family, Bernoulli):
-            numbers = [self.family.threshold, np.nextafter(self.family.threshold, np.inf)]
+            at = self.family.threshold
+            numbers = [0.0, 1.0] if at is None else [at, np.nextafter(at, np.inf)]
         block = np.full((len(numbers) + 2, len(self._factor.members)), np.nan)
         block[:-2, self._place] = numbers
         return against(estimate.evidence(block)[:, self._place], self._contrast.base)

@@ -14,6 +14,7 @@ from naively.errors import InputError, ParameterError, RecipeError, listed
 from naively.estimation import Estimation
 from naively.evidence import Scorer
 from naively.explanation import attribute, explanation
+from naively.families import JointFamily
 from naively.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively.pooled import PooledScorer
 from naively.recipes import as_recipe
@@ -125,8 +126,8 @@ class Answers(Estimation):
         Returns
         -------
         ndarray of shape (n_rows, n_columns, n_classes)
-            In the recipe "strong" more terms follow the columns: pairs, experts and their pool. `evidence_names_` names
-            them all.
+            More terms follow the columns where columns speak together: joint factors, whose members are 0 themselves;
+            in the recipe "strong" pairs, experts and their pool. `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
@@ -150,8 +151,9 @@ class Answers(Estimation):
         -------
         data frame
             Of the same library as X; of pandas if X is no data frame; where pandas is not installed, a dict of lists.
-            For each row of X one row for the prior and one for each of `evidence_names_`: ``row`` (its position in X),
-            ``column``, ``value`` (as text; null where missing), ``class`` and ``bits``.
+            For each row of X one row for the prior and one for each of `evidence_names_` (but for the members of joint
+            factors, which have no evidence of their own): ``row`` (its position in X), ``column``, ``value`` (as text;
+            null where missing), ``class`` and ``bits``.
 
         Examples
         --------
@@ -173,8 +175,10 @@ class Answers(Estimation):
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
         spoken = spoken_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
-        names = self.schema_.names
-        return explanation(X, table, positions, names, scorer.names, self.classes_, chosen, bits, spoken)
+        terms = [place for place, name in enumerate(scorer.names) if name not in scorer.silent]
+        names = [scorer.names[place] for place in terms]
+        bits = bits[:, [0, *(place + 1 for place in terms)]]
+        return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, spoken)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
@@ -254,16 +258,20 @@ class Answers(Estimation):
         Returns
         -------
         dict
-            For each column a dict with its ``family`` and, for example, ``mean`` and ``variance``.
+            For each column a dict with its ``family`` and, for example, ``mean`` and ``variance``; for each joint
+            factor one under its name, such as ``"a & b"``.
         """
         self._require_fitted()
         result: dict[str, dict[str, Any]] = {}
         for factor in self._estimated()[0].factors:
             described = factor.estimate.describe()
+            if isinstance(factor.family, JointFamily):
+                result[factor.family.term] = {"family": factor.family.joint, **described}
+                continue
             for place, member in enumerate(factor.members.tolist()):
                 column = {name: _of_column(values, place) for name, values in described.items()}
                 result[self.schema_.names[member]] = {"family": factor.family, **column}
-        return {name: result[name] for name in self.schema_.names if name in result}
+        return {name: result[name] for name in self._estimated()[0].names if name in result}
 
     @property
     def evidence_names_(self) -> list[str]:

@@ -12,6 +12,7 @@ from naively.decision import check_prior
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError
+from naively.families import Family
 from naively.generation import Generation
 from naively.inspection import Inspection
 from naively.likelihood import Likelihood
@@ -20,7 +21,7 @@ from naively.schema import Schema
 from naively.statistics import Statistics, merged_classes
 from naively.table import Table
 from naively.target import read_rows, read_target
-from naively.typing import AnyArray
+from naively.typing import AnyArray, FloatArray
 
 
 class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -34,12 +35,15 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         relax the independence of the columns. "textbook": Gaussian and categorical
         columns, Laplace smoothing, the class frequencies as prior, every column counted in full. "fast": bins, and one
         temperature.
-    families : family, str or dict, optional
+    families : family, str, dict or ByKind, optional
         How columns are distributed: one family for all, or a dict by column name or position, for example
         ``{"age": Gaussian(ties="feature"), "city": "categorical"}``. Columns that are not given are inferred: numbers
-        are Gaussian; booleans, text and categorical types are categorical.
+        are Gaussian; booleans, text and categorical types are categorical. `ByKind` sets what is inferred.
     smoothing : smoothing, float, str or dict, optional
         Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column.
+    factors : list of Joint, optional
+        Columns that are not independent given the class, each group one factor of the model, for example
+        ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
     prior : "estimated", "uniform", dict or array, default="estimated"
         The probability of each class before any evidence.
     prior_smoothing : smoothing, float or str, optional
@@ -92,6 +96,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         *,
         families: Any = None,
         smoothing: Any = None,
+        factors: Any = None,
         prior: Any = "estimated",
         prior_smoothing: Any = None,
         kept_rows: int | None = None,
@@ -100,6 +105,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self.recipe = recipe
         self.families = families
         self.smoothing = smoothing
+        self.factors = factors
         self.prior = prior
         self.prior_smoothing = prior_smoothing
         self.kept_rows = kept_rows
@@ -240,18 +246,22 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         if weights is not None and not weights.any():
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         if schema is None:
-            schema, positions = self._first_schema(table, recipe), None
+            schema, positions = self._first_schema(table, recipe, weights), None
         else:
             positions = schema.locate(table)
-            schema = schema.completed(table, positions, lambda names, kinds: self._assigned(names, kinds, recipe))
+            schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
         kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
         return schema, local.count(table, schema, positions, classes, codes, weights, n_threads, kept_rows)
 
-    def _first_schema(self, table: Table, recipe: Recipe) -> Schema:
+    def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
         check_prior(self.prior)
         self._prior_rule()
-        return Schema.of_table(table, self._assigned(table.names, table.kinds, recipe))
+        return Schema.of_table(table, self._first_families(table, recipe, weights))
+
+    def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
+        """The families of the columns of a first table; models that cut numbers into bins look at the rows, too."""
+        return self._assigned(recipe, table.names, table.kinds, None, table.column)
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
         """Take a new state, whole."""

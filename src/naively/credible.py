@@ -142,7 +142,7 @@ def _uncertain(family: Family, tables: Sequence[Any], smoothing: Smoothing, tabl
         return _independent(*_rate(tables[0], pseudo_rows_of(smoothing), block))
     if isinstance(family, Multinomial):
         return _independent(*_shares(tables[0], smoothing, block))
-    if isinstance(family, Bernoulli):
+    if isinstance(family, Bernoulli) and family.threshold is not None:
         return _independent(*_yes(family, tables[0], smoothing, block))
     if isinstance(family, Categorical):
         return _independent(*_values(family, tables[0], smoothing, estimate.codebook, block))  # type: ignore[attr-defined]
@@ -150,7 +150,7 @@ def _uncertain(family: Family, tables: Sequence[Any], smoothing: Smoothing, tabl
         return _independent(*_bins(family, tables[0], smoothing, block))
     raise ParameterError(
         f"credible_interval: {family!r} has no posterior distribution in closed form. Use Gaussian(), StudentT() or "
-        "Binned() for numbers."
+        "Binned() for numbers, and Bernoulli() with a threshold for yes and no."
     )
 
 
@@ -198,7 +198,7 @@ def _looked_up(
 def _values(
     family: Categorical, counts: Counts, smoothing: Smoothing, book: Codebook, block: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    counts = family._with_declared(counts)
+    counts = family.with_known(counts)
     places = book.places[reference.looked_up_cells(block, book.low, book.size, book.offset)]
     tables = [counts.table(place).high for place in range(len(counts.columns))]
     return _looked_up(tables, counts.categories, smoothing, places)
@@ -220,6 +220,7 @@ def _yes(family: Bernoulli, moments: Moments, smoothing: Smoothing, block: Float
     assert moments.observed is not None
     no, yes = (moments.observed - moments.total).high, moments.total.high
     counts = [np.stack([no[:, place], yes[:, place]], axis=1) for place in range(no.shape[1])]
+    assert family.threshold is not None
     places = np.where(np.isnan(block), -1, block > family.threshold).astype(np.int64)
     return _looked_up(counts, [[False, True]] * len(counts), smoothing, places)
 

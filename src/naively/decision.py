@@ -253,10 +253,9 @@ class Decider:
 
     def probabilities(self, scores: FloatArray, rows: slice) -> None:
         """Turn scores into probabilities, in place."""
-        best = self.add_prior(scores, rows)
-        if scores.shape[1] == 2:
-            self._two_probabilities(scores)
+        if scores.shape[1] == 2 and self._two_probabilities(scores, rows):
             return
+        best = self.add_prior(scores, rows)
         by_class = _by_class(scores)
         by_class -= best
         np.exp(by_class, out=by_class)
@@ -264,17 +263,20 @@ class Decider:
         if by_class.base is not scores:
             scores[:] = by_class.T
 
-    @staticmethod
-    def _two_probabilities(scores: FloatArray) -> None:
-        """The same for two classes, from their difference: half the exponentials."""
-        with np.errstate(invalid="ignore"):  # never minus infinity twice: such rows hold the prior now
-            difference = scores[:, 1] - scores[:, 0]
+    def _two_probabilities(self, scores: FloatArray, rows: slice) -> bool:
+        """The same for two classes, from their difference; False, and nothing done, where one is impossible."""
+        prior = self.log_prior if self.log_prior.ndim == 1 else self.log_prior[rows]
+        with np.errstate(invalid="ignore"):
+            difference = (scores[:, 1] + prior.T[1]) - (scores[:, 0] + prior.T[0])
+        if not np.isfinite(difference).all():
+            return False
         less = np.exp(-np.abs(difference))
         more = 1.0 / (1.0 + less)
         less *= more
         second = difference > 0
         scores[:, 0] = np.where(second, less, more)
         scores[:, 1] = np.where(second, more, less)
+        return True
 
     def warn(self) -> None:
         """Say how many rows no class could have produced."""

@@ -210,7 +210,8 @@ def _terms_of(factor: Factor, place: int, name: str) -> list[tuple[str, FloatArr
     """The terms of a column, and their weights."""
     estimate: Any = factor.estimate
     if not isinstance(estimate, LabelTables):
-        above = f" > {factor.family.threshold:g}" if isinstance(factor.family, Bernoulli) else ""
+        at = factor.family.threshold if isinstance(factor.family, Bernoulli) else None
+        above = "" if at is None else f" > {at:g}"
         return [(f"{name}{above}", estimate.slope[:, place])]
     table = estimate.tables[place]
     terms = [(f"{name} = {label}", table[:, code]) for code, label in enumerate(estimate.categories[place])]

@@ -122,7 +122,10 @@ def distributions(
     result: list[Distribution] = []
     for factor in factors:
         read = _READERS.get(type(factor.family))
-        if read is None or getattr(factor.family, "scores", False):
+        if factor.family.together:
+            names = ", ".join(repr(schema.names[member]) for member in factor.members.tolist()[:5])
+            raise ParameterError(f"The columns {names} are read together, which this cannot do yet: leave factors out.")
+        if read is None or not factor.family.is_distribution or getattr(factor.family, "scores", False):
             raise ParameterError(
                 f"{factor.family!r} tells classes apart, but is no distribution of a column's values, which this "
                 "needs. Use another family, for example Kernel(), StudentT() or Gaussian()."
@@ -164,7 +167,7 @@ def _bernoulli(factor: Factor, *_: Any) -> Labels:
     return Labels(factor.members, [values] * len(tables), tables)
 
 
-def no_and_yes(threshold: float) -> tuple[Label, Label]:
+def no_and_yes(threshold: float | None) -> tuple[Label, Label]:
     """Numbers that are read as no and as yes: 0 and 1, if the threshold lies between them.
 
     Examples
@@ -172,7 +175,7 @@ def no_and_yes(threshold: float) -> tuple[Label, Label]:
     >>> no_and_yes(0.0), no_and_yes(10.0)
     ((0.0, 1.0), (10.0, 11.0))
     """
-    if 0 <= threshold < 1:
+    if threshold is None or 0 <= threshold < 1:
         return 0.0, 1.0
     return float(threshold), float(max(threshold + 1, np.nextafter(threshold, np.inf)))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from naively.errors import InputError, InputTypeError, SchemaError
-from naively.labels import as_label, encode_array, encode_objects, encode_series, is_missing
+from naively.labels import as_label, categories_of, encode_array, encode_objects, encode_series, is_missing
 from naively.table import ArrayTable, Column, ColumnsTable, Kind, SparseTable, Table, made_up_names
 from naively.tokenising import words
 from naively.typing import AnyArray, IntArray, Label
@@ -28,6 +29,8 @@ def read_table(X: Any) -> Table:
         return X
     if isinstance(X, np.ndarray):
         return array_table(X)
+    if (small := _small_pandas_table(X)) is not None:
+        return small
     if _is_sparse(X):
         return SparseTable(_checked_csr(X))
     if isinstance(X, Mapping):
@@ -72,7 +75,9 @@ def object_column(name: str, values: AnyArray) -> Column:
 
     if kind == "label" and is_prose(values[:PROSE_CELLS].tolist()):
         kind = "text"
-    return Column(name, kind, numbers, lambda: encode_array(np.asarray(values), f"Column {name!r}"), values.tolist)
+    return Column(
+        name, kind, numbers, lambda: encode_array(np.asarray(values), f"Column {name!r}"), None, values.tolist
+    )
 
 
 def _kind_of_objects(values: AnyArray, where: str) -> Kind:
@@ -164,12 +169,20 @@ def _frame_table(frame: Any) -> Table:
             "X.columns = X.columns.astype(str) for example."
         )
     shown = names if given else made_up_names(len(names))
-    if given and frame.implementation.is_pandas() and len(frame) * len(names) <= SMALL_FRAME:
-        native = frame.to_native()
-        if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in native.dtypes):
-            return ArrayTable(native.to_numpy(), tuple(names))
     columns = [_series_column(name, frame[:, position]) for position, name in enumerate(shown)]
     return ColumnsTable(columns, len(frame), named=given)
+
+
+def _small_pandas_table(X: Any) -> Table | None:
+    """A small pandas frame of numbers and nothing else, read in one step; None for anything else."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame) or len(X) > SMALL_FRAME or not X.columns.is_unique:
+        return None
+    names = tuple(X.columns.tolist())
+    if not names or len(X) * len(names) > SMALL_FRAME or not all(isinstance(name, str) for name in names):
+        return None
+    numeric = all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in X.dtypes.tolist())
+    return ArrayTable(X.to_numpy(), names) if numeric else None
 
 
 def _series_column(name: str, series: Any) -> Column:
@@ -177,15 +190,15 @@ def _series_column(name: str, series: Any) -> Column:
 
     dtype = series.dtype
     where = f"Column {name!r}"
-    cells = series.to_list
     if dtype.is_numeric():
-        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where), cells)
+        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where))
     if dtype == nw.Boolean:
-        return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where), cells)
+        return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where))
     if dtype in (nw.String, nw.Categorical, nw.Enum):
         prose = dtype == nw.String and is_prose(series[:PROSE_CELLS].to_list())
         kind: Kind = "text" if prose else "label"
-        return Column(name, kind, lambda: np.empty(0), lambda: encode_series(series, where), cells)
+        declared = None if dtype == nw.String else lambda: [as_label(label, where) for label in categories_of(series)]
+        return Column(name, kind, lambda: np.empty(0), lambda: encode_series(series, where), declared, series.to_list)
     if dtype in (nw.Object, nw.Unknown):
         return object_column(name, _as_objects(series.to_list()))
     advice = "Turn dates and times into numbers first (days since a reference date, month, weekday)."

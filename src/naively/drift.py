@@ -21,11 +21,12 @@ from scipy import special
 
 from naively.classifier import NaiveBayes
 from naively.divergence import LEAST_EXPECTED, Change, by_chance, compare_cells, normal_divergence, poisson_divergence
-from naively.families import Summary
+from naively.families import Gaussian, Summary
 from naively.families.counts import Counts
 from naively.families.gaussian import centred
+from naively.families.joint_sums import JointSums
 from naively.histogram import Histogram
-from naively.statistics import Statistics
+from naively.statistics import Statistics, empty_table
 from naively.typing import FloatArray, Label
 
 BINS = 10
@@ -101,7 +102,8 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
     Pearson's chi-square test, numbers on bins. Where only moments are known, the divergence is that of two normal
     distributions, and the test one of the means and one of the variances, which allows for tails as heavy as an
     exponential's: columns with heavier ones can seem to have moved. Poisson columns are tested for equal rates, and
-    multinomial ones for their share among all.
+    multinomial ones for their share among all. The members of joint factors are compared one by one, in the rows in
+    which all of them are known.
 
     Examples
     --------
@@ -139,6 +141,7 @@ def _prior_record(before: Statistics, after: Statistics) -> dict[str, Any]:
 def _column_records(before: Statistics, after: Statistics) -> Iterator[dict[str, Any]]:
     """The change of every column that both have, in every class; both have the same classes."""
     rows = np.stack([before.class_weight.high, after.class_weight.high])
+    before, after = _apart(before), _apart(after)
     known = _best_summaries(before), _best_summaries(after)
     groups: dict[Summary, list[str]] = {}
     for name, summary in known[0].items():
@@ -151,6 +154,22 @@ def _column_records(before: Statistics, after: Statistics) -> Iterator[dict[str,
             for code, label in enumerate(before.classes.tolist()):
                 if weights[:, code, place].all():
                     yield _record(name, label, change, weights[:, code, place], (code, place))
+
+
+def _apart(statistics: Statistics) -> Statistics:
+    """The same with the members of joint tables by themselves, each once."""
+    tables = {summary: table for summary, table in statistics.tables.items() if not isinstance(table, JointSums)}
+    joint = [table for table in statistics.tables.values() if isinstance(table, JointSums)]
+    seen: set[str] = set()
+    for table in sorted(joint, key=lambda one: len(one.columns)):
+        margins: tuple[Any, Any] = table.margins()
+        for summary, margin in zip((Summary("counts"), Gaussian().summaries[0]), margins, strict=True):
+            new = [name for name in margin.columns if name not in seen]
+            seen.update(new)
+            known: Any = tables.get(summary, empty_table(summary, (), len(statistics.classes)))
+            left, right = known.aligned_with(margin.for_columns(new))
+            tables[summary] = left + right
+    return Statistics(statistics.classes, statistics.class_weight, tables)
 
 
 def _best_summaries(statistics: Statistics) -> dict[str, Summary]:

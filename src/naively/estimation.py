@@ -13,7 +13,8 @@ from naively.decision import class_prior, log_prior
 from naively.engines.threads import thread_count
 from naively.errors import ParameterError, SchemaError
 from naively.evidence import Scorer, make_factors
-from naively.families import Family
+from naively.factors import as_joints, joined, one_rule
+from naively.families import ByKind, Family, Joint
 from naively.pooled import PooledScorer
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, summaries_of
@@ -29,6 +30,7 @@ class Estimation:
     recipe: str
     families: Any
     smoothing: Any
+    factors: Any
     prior: Any
     prior_smoothing: Any
     kept_rows: int | None
@@ -54,19 +56,24 @@ class Estimation:
 
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
-        basis = (
-            self.statistics_,
-            self.recipe,
-            self.families,
-            self.smoothing,
-            self.prior,
-            self.prior_smoothing,
-            self.kept_rows,
-        )
+        basis = self._basis()
         if not self._estimates or any(old is not new for old, new in zip(self._estimates[0], basis, strict=True)):
             scorer = self._scorer(as_recipe(self.recipe))
             self._estimates[:] = [basis, (scorer, log_prior(self.class_prior_))]
         return self._estimates[1]  # type: ignore[no-any-return]
+
+    def _basis(self) -> tuple[Any, ...]:
+        """All that estimates are computed from."""
+        return (
+            self.statistics_,
+            self.recipe,
+            self.families,
+            self.smoothing,
+            self.factors,
+            self.prior,
+            self.prior_smoothing,
+            self.kept_rows,
+        )
 
     def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
         """The estimates of all columns, weighed if the recipe says so."""
@@ -88,15 +95,15 @@ class Estimation:
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
         """The family of each column, which must need no more than was kept of it."""
         schema = self.schema_
-        families = self._assigned(schema.names, schema.kinds, recipe)
+        families = self._assigned(recipe, schema.names, schema.kinds, schema.summaries)
         needed = summaries_of(schema.names, schema.kinds, families)
         for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
             if kept is not need and kept and family is not None and not set(need) <= set(kept):
                 raise SchemaError(
                     f"Column {name!r} was learnt for another family: {family.name()!r} needs {need}, but {kept} was "
-                    "kept. Fit again with the new families or recipe."
+                    "kept. Fit again with the new families, factors or recipe."
                 )
-        return families
+        return schema.with_declared(families)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         """The smoothing of each column."""
@@ -106,12 +113,31 @@ class Estimation:
             return [as_smoothing(self.smoothing)] * len(names)
         index = {name: position for position, name in enumerate(names)}
         rules = [recipe.smoothing] * len(names)
-        for key, rule in self.smoothing.items():
-            rules[position_of(key, index, "smoothing")] = as_smoothing(rule, f"smoothing[{key!r}]")
-        return rules
+        given = {position_of(key, index, "smoothing"): key for key in self.smoothing}
+        for position, key in given.items():
+            rules[position] = as_smoothing(self.smoothing[key], f"smoothing[{key!r}]")
+        return one_rule(self._joints(names, recipe), names, rules, set(given))
 
-    def _assigned(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
-        return assign_families(names, kinds, self.families, recipe.numeric, recipe.categorical, recipe.text)
+    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
+        """The family of each column, from what was kept of it or, if that is nothing yet, from its cells."""
+
+        def by_kind(families: ByKind, place: int) -> Family:
+            known = kept is not None and kept[place]
+            return families.of_kept(kept[place]) if known else families.of_numbers(column(place))
+
+        families = assign_families(names, kinds, self.families, recipe, by_kind)
+        joints = self._joints(names, recipe)
+        return joined(joints, names, families) if joints else families
+
+    def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
+        """The joint factors."""
+        joints = as_joints(self.factors)
+        if joints and recipe.tempering is not None:
+            raise ParameterError(
+                f"factors need recipe='textbook', but the recipe is {self.recipe!r}, which weighs each column by "
+                "itself (and 'strong' finds pairs of columns on its own). Use NaiveBayes('textbook', factors=...)."
+            )
+        return joints
 
     def _checked_kept_rows(self) -> int:
         count = self.kept_rows

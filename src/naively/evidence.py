@@ -7,14 +7,16 @@ in cache; only `evidence` keeps the column axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from naively.engines.threads import in_order
+from naively.engines.threads import in_order, one_blas_thread
 from naively.errors import InputError
-from naively.families import Estimate, Family
+from naively.families import Estimate, Family, JointFamily
 from naively.families.linear import LinearEstimate
 from naively.schema import Schema
 from naively.smoothing import Smoothing
@@ -44,6 +46,11 @@ class Factor:
     family: Family
     members: IntArray
     estimate: Estimate
+
+    @property
+    def joins(self) -> bool:
+        """Whether several columns give their evidence as one term."""
+        return isinstance(self.family, JointFamily) and len(self.members) > 1
 
 
 def make_factors(
@@ -89,21 +96,40 @@ def statistics_of(
 
 
 class Scorer:
-    """The factors of a model, ready to read tables."""
+    """The factors of a model, ready to read tables.
+
+    Attributes
+    ----------
+    names : sequence of str
+        The terms of the evidence: the columns, and behind them each factor that joins several.
+    silent : set of str
+        The columns that speak through such a factor only.
+    """
 
     weighed: Any = None
     """What the evidence was weighed by, in the recipes that do."""
 
     def __init__(self, factors: Sequence[Factor], names: Sequence[str], n_classes: int):
-        self.factors, self.names, self.n_classes = factors, names, n_classes
+        self.factors, self.n_classes = factors, n_classes
         self.n_columns = len(names)
+        joined = [factor for factor in factors if factor.joins]
+        self.names = [*names, *(factor.family.term for factor in joined)] if joined else names  # type: ignore[attr-defined]
+        self.terms = {id(factor): self.n_columns + place for place, factor in enumerate(joined)}
+        self.silent = {names[member] for factor in joined for member in factor.members.tolist()}
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
+        multiplies = any(getattr(factor.estimate, "multiplies", False) for factor in self.factors)
+        # many small products of matrices: threads would only wait for each other
+        with threadpool_limits(1, "blas") if multiplies else nullcontext():
+            self._run(table, positions, finish, n_threads)
+
+    def _run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         readers = [self._reader(factor, table, positions) for factor in self.factors]
         row_cells = max(self._cells_per_row(table), self.n_classes, 1)
         least_rows = [getattr(factor.estimate, "least_rows", 128) for factor in self.factors]
-        block_rows = max(BLOCK_CELLS // row_cells, *least_rows, 128)
+        only_codes = all(factor.estimate.reads != "numbers" for factor in self.factors)  # read in less time each
+        block_rows = max((2 if only_codes else 1) * BLOCK_CELLS // row_cells, *least_rows, 128)
         blocks_per_task = max(1, TASK_CELLS // (block_rows * row_cells))
 
         def score(task: slice) -> None:
@@ -119,8 +145,14 @@ class Scorer:
             return
         step = block_rows * blocks_per_task
         tasks = [slice(start, min(start + step, table.n_rows)) for start in range(0, table.n_rows, step)]
-        for _ in in_order(score, tasks, n_threads):
-            pass
+        with self._blas_limits():
+            for _ in in_order(score, tasks, n_threads):
+                pass
+
+    def _blas_limits(self) -> Any:
+        """For estimates that are matrix products: these are small, and threads would only wait for each other."""
+        linear = any(isinstance(factor.estimate, LinearEstimate) for factor in self.factors)
+        return one_blas_thread() if linear else nullcontext()
 
     def _cells_per_row(self, table: Table) -> int:
         """How many cells of a row are read."""
@@ -132,10 +164,11 @@ class Scorer:
         return self.n_columns + sum(getattr(factor.estimate, "cells_per_row", 0) for factor in self.factors)
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
-        """The log-likelihood of every cell, (rows, columns, classes); 0 for missing cells and unread columns."""
-        result = np.zeros((table.n_rows, self.n_columns, self.n_classes))
+        """The log-likelihood of every cell, (rows, terms, classes); 0 for missing cells and unread columns."""
+        result = np.zeros((table.n_rows, len(self.names), self.n_classes))
         for factor in self.factors:
-            result[:, factor.members] = factor.estimate.evidence(self._read(factor, table, positions)(_all(table)))
+            terms = [self.terms[id(factor)]] if factor.joins else factor.members
+            result[:, terms] = factor.estimate.evidence(self._read(factor, table, positions)(_all(table)))
         return result
 
     def token_evidence(self, factor: Factor, place: int, text: str) -> tuple[list[str], FloatArray]:
@@ -173,6 +206,9 @@ def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callab
         return lambda rows: checked_numbers(table, chosen, rows, nonnegative)
     if estimate.reads == "texts":
         return text_reader(table, range(table.n_columns) if chosen is None else chosen.tolist())
+    if estimate.reads == "both":
+        whole_reader: Callable[[slice], AnyArray] = estimate.reader(table, chosen)
+        return whole_reader
     everything = np.arange(table.n_columns, dtype=np.int64)
     reader: Callable[[slice], AnyArray] = estimate.codebook.reader(table, everything if chosen is None else chosen)
     return reader

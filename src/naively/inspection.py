@@ -54,7 +54,15 @@ class Inspection(Answers):
         """
         if isinstance(n_points, bool) or not isinstance(n_points, (int, np.integer)) or n_points < 2:
             raise ParameterError(f"n_points must be a whole number of at least 2, got {n_points!r}.")
-        return additive_form(self._contrast(base, prior, "log_odds()"), self.parameters(), int(n_points))
+        contrast = self._contrast(base, prior, "log_odds()")
+        together = next((factor for factor in contrast.scorer.factors if factor.family.together), None)
+        if together is not None:
+            name = self.schema_.names[int(together.members[0])]
+            raise ParameterError(
+                f"Column {name!r} is read together with others, so it has no function of its own: log_odds() is for "
+                "models whose columns stand alone. explain() gives the evidence of each row."
+            )
+        return additive_form(contrast, self.parameters(), int(n_points))
 
     def discriminant(self, base: Any = None, prior: Any = None) -> Discriminant:
         """The linear discriminant ``F(x) = w . x + b`` of each class against a base class.

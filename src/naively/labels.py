@@ -17,6 +17,7 @@ from naively.errors import InputError, InputTypeError
 from naively.typing import AnyArray, IntArray, Label
 
 MISSING = -1
+CHUNK_ROWS = 1 << 15
 
 
 def is_missing(value: Any) -> bool:
@@ -138,14 +139,34 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
     return encode_objects(series.to_list(), where)
 
 
+def categories_of(series: Any) -> list[Any]:
+    """All values that the categorical type of a narwhals series lists, used or not; none if it keeps no list."""
+    native = series.to_native()
+    if series.implementation.is_pandas():
+        return [value for value in native.cat.categories.tolist() if not is_missing(value)]
+    if series.implementation.is_pyarrow():
+        return [value for value in native.combine_chunks().dictionary.to_pylist() if not is_missing(value)]
+    return list(getattr(series.dtype, "categories", ()))
+
+
 def _polars_categories(native: Any, polars: Any) -> tuple[IntArray, list[Label]]:
-    """Codes and labels of a Polars column that is encoded already: only the codes that occur are renumbered."""
-    values = native.unique().drop_nulls()
-    labels = values.cast(polars.String).to_list()
-    numbering = np.full(int(values.to_physical().max() or 0) + 2, MISSING, dtype=np.int64)
-    numbering[values.to_physical().to_numpy()] = np.arange(len(labels))
-    physical = native.to_physical().fill_null(len(numbering) - 1)
-    return numbering[physical.to_numpy()], labels
+    """Codes and labels of a Polars column that is encoded already, renumbered only if some codes do not occur."""
+    physical = native.to_physical()
+    unused = int(physical.max() or 0) + 1
+    codes = (physical.fill_null(unused) if native.null_count() else physical).to_numpy()
+    row_of = np.full(unused + 1, MISSING, dtype=np.int64)
+    for start in range(0, len(codes), CHUNK_ROWS):  # some row that has the code; soon all are found, as a rule
+        part = codes[start : start + CHUNK_ROWS]
+        row_of[part] = np.arange(start, start + len(part))
+        if (row_of[:unused] >= 0).all():
+            break
+    found = np.flatnonzero(row_of[:unused] >= 0)
+    labels = native.gather(row_of[found]).cast(polars.String).to_list()
+    if len(found) == unused and not native.null_count():
+        return codes, labels
+    numbering = np.full(unused + 1, MISSING, dtype=np.int64)
+    numbering[found] = np.arange(len(found))
+    return numbering[codes], labels
 
 
 def nw_string() -> Any:

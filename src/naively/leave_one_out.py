@@ -5,10 +5,10 @@ gave to it. An estimate is a pure function of the sum, so the same function of t
 is fitted again: every family does it for a block of rows at once (`leave_one_out` in its file), in some multiple of the
 time of a prediction.
 
-`Categorical`, `Bernoulli`, `Multinomial`, `Poisson`, `Gaussian` and `StudentT` are exact: the answer is that of
-`forget`. What the others choose from the shape of the column is not chosen again for each row: the cuts of `Binned`,
-the bandwidths, grid and normal scores of `Kernel`, and in `Stacked` all of these, the prior of Student's t and the
-shares of the mixture.
+`Categorical`, `Codes`, `Bernoulli`, `Multinomial`, `Complement`, `Poisson`, `Gaussian`, `StudentT` and `Joint` are
+exact: the answer is that of `forget`. What the others choose from the shape of the column is not chosen again for each
+row: the cuts of `Binned`, the bandwidths, grid and normal scores of `Kernel`, and in `Stacked` all of these, the prior
+of Student's t and the shares of the mixture. `TAN` does not grow its tree again.
 """
 
 from __future__ import annotations

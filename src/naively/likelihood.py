@@ -22,7 +22,7 @@ from naively.answers import Answers
 from naively.decision import log_prior
 from naively.errors import ParameterError, RecipeError
 from naively.evidence import Factor, statistics_of
-from naively.families import Stacked, Summary
+from naively.families import Summary
 from naively.families.categorical import CategoricalEstimate
 from naively.families.gaussian import GaussianEstimate, centred
 from naively.families.histograms import Histograms
@@ -138,8 +138,10 @@ def factor_log_likelihood(factor: Factor, schema: Any, statistics: Statistics) -
         What the factor was estimated from.
     """
     names = [schema.names[member] for member in factor.members.tolist()]
-    if isinstance(factor.family, Stacked):
-        raise _refusal(names[0], "'stacked' evidence tells classes apart and is no density of the value")
+    if not factor.family.is_distribution:
+        raise _refusal(
+            names[0], f"{factor.family.name()!r} evidence tells classes apart and is no density of the value"
+        )
     own = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
     match factor.estimate:
         case CategoricalEstimate():
@@ -161,7 +163,8 @@ def _of_categories(estimate: CategoricalEstimate, counts: Any) -> float:
 def _of_normal(estimate: GaussianEstimate, moments: Any) -> float:
     """``-n/2 log(2 pi variance) - (scatter + n (mean of the class - mean in force)^2) / (2 variance)``."""
     weight, mean, scatter = centred(moments)
-    speaks = (estimate.variance > 0).all(axis=0) & (weight > 0)
+    silent = np.isnan(estimate.variance)
+    speaks = ((estimate.variance > 0) | silent).all(axis=0) & (weight > 0) & ~silent
     variance = np.where(speaks, estimate.variance, 1.0)
     squares = scatter + weight * (mean - estimate.mean) ** 2
     terms = -0.5 * (weight * np.log(2 * math.pi * variance) + squares / variance)

@@ -40,6 +40,8 @@ class PooledScorer:
     n_classes : int
     """
 
+    silent: frozenset[str] = frozenset()
+
     def __init__(self, weighed: Weighed, schema: Schema, n_classes: int):
         self.weighed, self.n_columns, self.n_classes = weighed, len(schema.names), n_classes
         self.factors = weighed.factors

@@ -10,11 +10,13 @@ from scipy import special
 
 from naively.additive.bins import equal_frequency, first_cells
 from naively.discriminant import largest_weights, linear_factors
+from naively.errors import ParameterError
 from naively.evidence import Factor, grouped, statistics_of
 from naively.families import Binned, Family, Gaussian, StudentT
 from naively.families.counts import Counts
 from naively.families.gaussian import centred
 from naively.families.histograms import Histograms
+from naively.families.joint_sums import JointSums
 from naively.families.moments import Moments
 from naively.families.tokens import Tokens
 from naively.frames import tidy_frame
@@ -81,6 +83,11 @@ def cell_tables(group: Group) -> list[FloatArray] | None:
     found = next((table for table in group.tables if isinstance(table, (Counts, Histograms))), group.tables[0])
     if isinstance(found, Tokens):
         return [table.dense(table.mass.high).T for table in found.tables]  # one token drawn from the text
+    if isinstance(found, JointSums):
+        raise ParameterError(
+            f"rank_features ranks columns that stand alone, but {group.family.name()!r} reads several together. Rank "
+            "them in a model without factors."
+        )
     if isinstance(found, Counts):
         return [found.table(place).high for place in range(len(found.columns))]
     if isinstance(found, Histograms):

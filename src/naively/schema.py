@@ -9,17 +9,17 @@ batch that has one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed
-from naively.families import Family, Summary, as_family
+from naively.families import ByKind, Family, Summary, as_family
 from naively.table import ArrayTable, Kind, SparseTable, Table
-from naively.typing import IntArray
+from naively.typing import IntArray, Label
 
 HELD = {
     "number": "numbers",
@@ -44,12 +44,15 @@ class Schema:
         The statistics kept of each column; none while nothing is known of it.
     named : bool
         Whether the columns are matched by name (they came from a data frame) or by position.
+    declared : dict
+        By column name, the values that the column's type declares, where its family wants to know them.
     """
 
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     summaries: tuple[tuple[Summary, ...], ...]
     named: bool
+    declared: Mapping[str, tuple[Label, ...]] = field(default_factory=dict, hash=False)
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -68,7 +71,11 @@ class Schema:
 
     def is_numeric(self, position: int) -> bool:
         """Whether a column is read as numbers."""
-        return any(summary.kind in ("moments", "histogram") for summary in self.summaries[position])
+        name = self.names[position]
+        return any(
+            name in summary.numbers if summary.kind == "joint" else summary.kind in ("moments", "histogram")
+            for summary in self.summaries[position]
+        )
 
     def is_text(self, position: int) -> bool:
         """Whether a column is read as prose."""
@@ -77,9 +84,21 @@ class Schema:
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
         """The schema of a first table, with the families that read its columns."""
-        return cls(
-            tuple(table.names), tuple(table.kinds), summaries_of(table.names, table.kinds, families), table.named
-        )
+        summaries = summaries_of(table.names, table.kinds, families)
+        declared = declared_by(table, table.names, range(table.n_columns), families)
+        return cls(tuple(table.names), tuple(table.kinds), summaries, table.named, declared)
+
+    def with_declared(self, families: Sequence[Family | None]) -> list[Family | None]:
+        """The families of the columns, told what the columns' types declare."""
+        told: dict[tuple[int, tuple[Label, ...] | None], Family] = {}  # equal ones stay one object, and one group
+        result: list[Family | None] = []
+        for name, family in zip(self.names, families, strict=True):
+            if family is None or not family.reads_declared:
+                result.append(family)
+                continue
+            labels = self.declared.get(name)
+            result.append(told.setdefault((id(family), labels), family.with_declared(labels)))
+        return result
 
     def locate(self, table: Table) -> IntArray | None:
         """The table's position of each column of the model, -1 for one that the table lacks; says what is odd.
@@ -147,20 +166,23 @@ class Schema:
                 )
 
     def completed(self, table: Table, positions: IntArray | None, assign: Any) -> Schema:
-        """The schema with what this table tells of columns that had been empty so far.
+        """The schema with what this table tells of columns that had been empty so far, and of declared values.
 
-        `assign` gives the families of the columns from their kinds.
+        `assign` gives the families of the columns from their names, their kinds, what was kept of them and, by place,
+        their cells.
         """
-        if "empty" not in self.kinds:
+        if "empty" not in self.kinds and not self.declared:
             return self
         there = [place if positions is None else int(positions[place]) for place in range(len(self.names))]
         kinds = tuple(
             table.kinds[position] if kind == "empty" and position >= 0 else kind
             for kind, position in zip(self.kinds, there, strict=True)
         )
-        found = summaries_of(self.names, kinds, assign(self.names, kinds))
+        families = assign(self.names, kinds, self.summaries, lambda place: table.column(there[place]))
+        found = summaries_of(self.names, kinds, families)
         summaries = tuple(old or new for old, new in zip(self.summaries, found, strict=True))
-        return Schema(self.names, kinds, summaries, self.named)
+        declared = merged_declarations(self.declared, declared_by(table, self.names, there, families))
+        return Schema(self.names, kinds, summaries, self.named, declared)
 
     def merged(self, other: Schema) -> Schema:
         """The union of two schemas, which must agree on the columns they share."""
@@ -175,7 +197,8 @@ class Schema:
         for name, kind, summary in zip(other.names, other.kinds, other.summaries, strict=True):
             columns[name] = _agreed(name, columns[name], (kind, summary)) if name in columns else (kind, summary)
         kinds, summaries = zip(*columns.values(), strict=True)
-        return Schema(tuple(columns), kinds, summaries, self.named and other.named)
+        declared = merged_declarations(self.declared, other.declared)
+        return Schema(tuple(columns), kinds, summaries, self.named and other.named, declared)
 
 
 def _compatible(before: Kind, now: Kind) -> bool:
@@ -203,7 +226,8 @@ def summaries_of(
     names: Sequence[str], kinds: Sequence[Kind], families: Sequence[Family | None]
 ) -> tuple[tuple[Summary, ...], ...]:
     """The statistics that each column's family needs, once it is known to be able to read the column."""
-    if len(names) > 1 and len(set(map(id, families))) == 1 and len(set(kinds)) == 1:  # a wide array: one look will do
+    alike = len(names) > 1 and len(set(map(id, families))) == 1 and len(set(kinds)) == 1
+    if alike and not (families[0] is not None and families[0].together):  # a wide array: one look will do
         return summaries_of(names[:1], kinds[:1], families[:1]) * len(names)
     known: dict[tuple[int, Kind], tuple[Summary, ...]] = {}
     result = []
@@ -213,8 +237,32 @@ def summaries_of(
             if family is not None:
                 require_readable(name, kind, family)
             known[key] = () if family is None else family.summaries
-        result.append(known[key])
+        found = known[key]
+        if family is not None and family.together:
+            found = tuple(summary for summary in found if summary.concerns(name))
+        result.append(found)
     return tuple(result)
+
+
+def declared_by(
+    table: Table, names: Sequence[str], positions: Sequence[int], families: Sequence[Family | None]
+) -> dict[str, tuple[Label, ...]]:
+    """The values that the types of the columns declare, none of them if need be, where the family wants to know."""
+    if len(set(map(id, families))) == 1 and (families[0] is None or not families[0].reads_declared):
+        return {}  # a wide array: one look will do
+    return {
+        name: (table.declared(position) or ()) if position >= 0 else ()
+        for name, position, family in zip(names, positions, families, strict=True)
+        if family is not None and family.reads_declared
+    }
+
+
+def merged_declarations(
+    first: Mapping[str, tuple[Label, ...]], second: Mapping[str, tuple[Label, ...]]
+) -> dict[str, tuple[Label, ...]]:
+    """All values that either side declares."""
+    both = {**first, **second}
+    return {name: tuple(dict.fromkeys((*first.get(name, ()), *labels))) for name, labels in both.items()}
 
 
 def require_readable(name: str, kind: Kind, family: Family) -> None:
@@ -227,8 +275,28 @@ def require_readable(name: str, kind: Kind, family: Family) -> None:
         )
 
 
+class Defaults(Protocol):
+    """What columns are read with that were given no family: a recipe has these."""
+
+    @property
+    def numeric(self) -> Family:
+        """For numbers."""
+
+    @property
+    def categorical(self) -> Family:
+        """For labels."""
+
+    @property
+    def text(self) -> Family:
+        """For prose."""
+
+
 def assign_families(
-    names: Sequence[str], kinds: Sequence[Kind], families: Any, numeric: Family, categorical: Family, text: Family
+    names: Sequence[str],
+    kinds: Sequence[Kind],
+    families: Any,
+    defaults: Defaults,
+    by_kind: Callable[[ByKind, int], Family],
 ) -> list[Family | None]:
     """The family of each column: the given one, or the inferred one; None where nothing is known yet.
 
@@ -236,21 +304,33 @@ def assign_families(
     ----------
     names, kinds : sequences
         The columns, and what they hold.
-    families : None, family, name, or mapping
-        What the user gave: one for all, or by column name or position.
-    numeric, categorical, text : Family
+    families : None, family, name, mapping or ByKind
+        What the user gave: one for all, by column name or position, or by what the columns hold.
+    defaults : Defaults
         What is used for columns that were given none.
+    by_kind : callable
+        The family that a `ByKind` chooses for the numbers of the column at a place.
     """
+    if isinstance(families, ByKind):
+        inferred = [
+            _inferred(name, kind, families.numbers, families.of_truths() if kind == "truth" else families.labels, None)
+            for name, kind in zip(names, kinds, strict=True)
+        ]
+        if families.counts is None and families.binary is None:
+            return inferred
+        return [
+            by_kind(families, place) if kind == "number" else family
+            for place, (kind, family) in enumerate(zip(kinds, inferred, strict=True))
+        ]
     if families is None or isinstance(families, Mapping):
         given = _given_families(names, families or {})
-        columns = enumerate(zip(names, kinds, strict=True))
-        return [
-            given.get(place) or _inferred(name, kind, numeric, categorical, text) for place, (name, kind) in columns
-        ]
+        numeric, categorical, text = defaults.numeric, defaults.categorical, defaults.text
+        inferred = [_inferred(name, kind, numeric, categorical, text) for name, kind in zip(names, kinds, strict=True)]
+        return [given.get(place) or family for place, family in enumerate(inferred)]
     return [as_family(families)] * len(names)
 
 
-def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family, text: Family) -> Family | None:
+def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family, text: Family | None) -> Family | None:
     if kind == "mixed":
         raise InputTypeError(
             f"Column {name!r} mixes text with numbers or booleans. Convert it to one type, or say "
@@ -258,7 +338,9 @@ def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family, text:
         )
     if kind == "empty":
         return None
-    return numeric if kind == "number" else text if kind == "text" else categorical
+    if kind == "text" and text is not None:
+        return text
+    return numeric if kind == "number" else categorical
 
 
 def _given_families(names: Sequence[str], families: Mapping[Any, Any]) -> dict[int, Family]:

@@ -10,6 +10,8 @@ object                 pseudo-count of value a                    name accepted 
 `MEstimate(m, p)`      m p_a, with p summing to one
 `Dirichlet(beta)`      beta_a - 1 (``"map"``), beta_a (``"mean"``)
 `Beta(b1, b0)`         the same for yes and no
+`PerColumn(tau)`       tau_i in column i
+`ImaginarySample(s)`   s over the cells of the table
 =====================  =========================================  ====================================
 
 Laplace smoothing is the MAP estimate under Dirichlet(2) and the posterior mean under Dirichlet(1).
@@ -66,20 +68,38 @@ class Smoothing:
         raise NotImplementedError(f"{type(self).__name__} must say its pseudo-counts.")  # pragma: no cover
 
     def pseudo_counts_without(
-        self, pseudo_counts: FloatArray, marginal: FloatArray, total: FloatArray, n_values: int
+        self, pseudo_counts: FloatArray, count: FloatArray, total: FloatArray, n_values: int
     ) -> FloatArray:
         """The pseudo-counts of values, given what is left of their counts: the same for rules that look at no counts.
 
         Parameters
         ----------
-        pseudo_counts : ndarray
+        pseudo_counts : ndarray (n_classes, ...)
             What they were before.
-        marginal, total : ndarray
-            What is left of the value, and of all values, over all classes.
+        count, total : ndarray (n_classes, ...)
+            What is left of the value, and of all values, in each class.
         n_values : int
             How many values there are.
         """
         return pseudo_counts
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        """The pseudo-counts of some of very many values, summed: no table of the values is needed.
+
+        Parameters
+        ----------
+        part, whole : ndarray
+            What was counted of those values, and of all, over all classes.
+        n_part, n_values : ndarray
+            How many values they are, and how many there are.
+        n_classes : int
+        """
+        raise ParameterError(
+            f"{self!r} gives every value its own pseudo-count, but the values of a Joint are combinations. Use a rule "
+            "that treats all alike: Laplace(), Lidstone(tau), MEstimate(m), MEstimate(m, 'marginal'), Dirichlet(2.0)."
+        )
 
 
 @dataclass(frozen=True)
@@ -105,6 +125,11 @@ class Lidstone(Smoothing):
 
     def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
         return np.full(counts.shape[-1], float(self.tau))
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        return float(self.tau) * n_part
 
 
 @dataclass(frozen=True)
@@ -146,6 +171,10 @@ class Jeffreys(Lidstone):
     tau: float = 0.5
 
 
+OPINIONS = ("uniform", "marginal", "classes", "features")
+"""The prior opinions that `MEstimate` knows by name."""
+
+
 @dataclass(frozen=True)
 class MEstimate(Smoothing):
     """`m` pseudo-rows that follow the distribution `p`.
@@ -154,9 +183,15 @@ class MEstimate(Smoothing):
     ----------
     m : float, default=1.0
         How many rows the prior opinion is worth.
-    p : "uniform", "marginal", mapping or sequence, default="uniform"
-        The prior opinion: every value alike, the frequencies over all classes, or probabilities that sum to one, by
-        value or in the sorted order of the values.
+    p : "uniform", "marginal", "classes", "features", mapping or sequence, default="uniform"
+        The prior opinion: every value alike; the frequencies over all rows; the mean over the classes of their
+        frequencies, each class counting the same; the mean, within a class, of the frequencies of all columns that have
+        the same values; or probabilities that sum to one, by value or in the sorted order of the values.
+
+    Notes
+    -----
+    ``MEstimate(1, "classes")`` and ``MEstimate(1, "features")`` are the two readings of CLOP's rule
+    ``f' = (n f + mean f) / (n + 1)``.
 
     Examples
     --------
@@ -166,14 +201,15 @@ class MEstimate(Smoothing):
     """
 
     m: float = 1.0
-    p: Literal["uniform", "marginal"] | Mapping[Any, float] | Sequence[float] = "uniform"
+    p: Literal["uniform", "marginal", "classes", "features"] | Mapping[Any, float] | Sequence[float] = "uniform"
 
     def __post_init__(self) -> None:
         require_number("MEstimate(m)", self.m, at_least=0)
         if isinstance(self.p, str):
-            if self.p not in ("uniform", "marginal"):
+            if self.p not in OPINIONS:
                 raise ParameterError(
-                    f"MEstimate(p) must be 'uniform', 'marginal' or probabilities by value, got {self.p!r}."
+                    f"MEstimate(p) must be one of {', '.join(map(repr, OPINIONS))} or probabilities by value, got "
+                    f"{self.p!r}."
                 )
             return
         values = _numbers("MEstimate(p)", self.p)
@@ -186,13 +222,72 @@ class MEstimate(Smoothing):
         if not isinstance(self.p, str):
             return self.m * per_value("MEstimate(p)", self.p, labels)
         uniform = np.full(counts.shape[-1], 1.0 / max(counts.shape[-1], 1))
-        return self.m * (uniform if self.p == "uniform" else shares(counts.sum(axis=0), uniform))
+        if self.p == "uniform":
+            return self.m * uniform
+        if self.p == "marginal":
+            return self.m * shares(counts.sum(axis=0), uniform)
+        total = counts.sum(axis=-1, keepdims=True)
+        axis = 0 if self.p == "classes" else -2
+        if counts.ndim + axis == 0:  # one column: its own frequencies are the mean over the features
+            return self.m * shares(counts, uniform)
+        return self.m * _mean_share(counts, total, axis, uniform)
 
     def pseudo_counts_without(
-        self, pseudo_counts: FloatArray, marginal: FloatArray, total: FloatArray, n_values: int
+        self, pseudo_counts: FloatArray, count: FloatArray, total: FloatArray, n_values: int
     ) -> FloatArray:
-        looks = isinstance(self.p, str) and self.p == "marginal"
-        return self.m * share(marginal, total, 1.0 / n_values) if looks else pseudo_counts
+        if not isinstance(self.p, str) or self.p == "uniform":
+            return pseudo_counts
+        if self.p == "marginal":
+            return self.m * share(count.sum(axis=0), total.sum(axis=0), 1.0 / n_values)
+        if self.p == "classes":
+            return self.m * _mean_share(count, total, 0, np.asarray(1.0 / n_values))
+        raise ParameterError(
+            "MEstimate(p='features') has no leave-one-out for labels: a row changes the mean over all its columns. Use "
+            "MEstimate(p='classes'), or read the columns as 0 and 1 with Bernoulli()."
+        )
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        if not isinstance(self.p, str) or self.p in ("classes", "features"):
+            return super().pseudo_counts_together(part, whole, n_part, n_values, n_classes)
+        uniform = n_part / n_values
+        return self.m * (uniform if self.p == "uniform" else share(part, whole, uniform))
+
+
+@dataclass(frozen=True)
+class ImaginarySample(Smoothing):
+    """One imaginary sample of rows, spread evenly over the cells of the whole table, classes included.
+
+    Every cell of a table with J classes and K values gets ``size / (J K)``: the uniform Dirichlet prior of Bayesian
+    networks (BDeu), which bnlearn calls `iss`. The larger a table, the less each of its cells gets. With the same rule
+    as `prior_smoothing` every class gets ``size / J``.
+
+    Parameters
+    ----------
+    size : float, default=1.0
+        How many rows the sample is worth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ImaginarySample(1).pseudo_counts(np.array([[3.0, 0.0], [1.0, 1.0]]), ["no", "yes"])
+    array([0.25, 0.25])
+    """
+
+    size: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_number("ImaginarySample(size)", self.size, at_least=0)
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        n_values = counts.shape[-1]
+        return np.full(n_values, float(self.size) / max(counts.shape[0] * n_values, 1))
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        return float(self.size) / n_classes * (n_part / n_values)
 
 
 @dataclass(frozen=True)
@@ -234,6 +329,13 @@ class Dirichlet(Smoothing):
         else:
             beta = per_value("Dirichlet(beta)", self.beta, labels)  # type: ignore[arg-type]
         return beta - 1.0 if self.estimator == "map" else beta
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        if not isinstance(self.beta, Real):
+            return super().pseudo_counts_together(part, whole, n_part, n_values, n_classes)
+        return (float(self.beta) - (1.0 if self.estimator == "map" else 0.0)) * n_part
 
 
 @dataclass(frozen=True)
@@ -282,6 +384,42 @@ class Beta(Smoothing):
         return self._as_dirichlet().pseudo_counts(counts, labels)
 
 
+@dataclass(frozen=True)
+class PerColumn(Smoothing):
+    """The same pseudo-count for every value of a column, another one for each column; for `Bernoulli` columns.
+
+    The same as a dict of numbers by column, but at once for any number of columns.
+
+    Parameters
+    ----------
+    tau : sequence of float
+        One number of zero or more for each column that has this rule.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> model = NaiveBayes("textbook", families="bernoulli", smoothing=PerColumn([1, 2]))
+    >>> model = model.fit([[1, 1], [0, 0]], ["a", "b"])
+    >>> [found["probability"].tolist() for found in model.parameters().values()]
+    [[0.6666666666666666, 0.3333333333333333], [0.6, 0.4]]
+    """
+
+    tau: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", tuple(map(float, _numbers("PerColumn(tau)", self.tau))))
+        if min(self.tau) < 0:
+            raise ParameterError(f"PerColumn(tau) must hold numbers of zero or more, got {min(self.tau)!r}.")
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        if counts.ndim < 3 or counts.shape[-2] != len(self.tau):
+            raise ParameterError(
+                f"PerColumn(tau) has {len(self.tau)} numbers; it needs one for each column, and columns that are "
+                "estimated together, as those of 'bernoulli' are. Give a dict by column instead."
+            )
+        return np.asarray(self.tau)[:, None]
+
+
 NAMES: dict[str, Smoothing] = {
     "none": NoSmoothing(),
     "laplace": Laplace(),
@@ -324,6 +462,12 @@ def smoothed_frequencies(counts: FloatArray, smoothing: Smoothing, labels: Seque
 def share(part: FloatArray, whole: FloatArray, otherwise: FloatArray | float) -> FloatArray:
     """``part / whole``; `otherwise` where there is no whole."""
     return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), otherwise))
+
+
+def _mean_share(part: FloatArray, whole: FloatArray, axis: int, otherwise: FloatArray) -> FloatArray:
+    """The plain mean of ``part / whole`` along an axis, over the places that have a whole; `otherwise` without any."""
+    known = (whole > 0).sum(axis=axis, keepdims=True)
+    return share(share(part, whole, 0.0).sum(axis=axis, keepdims=True), known, otherwise)
 
 
 def shares(counts: FloatArray, otherwise: FloatArray) -> FloatArray:

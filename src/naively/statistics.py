@@ -14,13 +14,14 @@ from naively.errors import ForgetError, InputError, SchemaError
 from naively.families import Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
+from naively.families.joint_sums import JointSums
 from naively.families.moments import Moments
 from naively.families.tokens import Tokens
 from naively.reservoir import Reservoir
 from naively.sums import Sum
 from naively.typing import AnyArray, FloatArray, IntArray
 
-ColumnStatistics = Moments | Counts | Histograms | Tokens
+ColumnStatistics = Moments | Counts | Histograms | JointSums | Tokens
 
 ROUNDING = 1e-9
 """Sums that differ by no more than this share are the same, but for rounding."""
@@ -36,7 +37,7 @@ class Statistics:
         The class labels, sorted.
     class_weight : Sum of shape (n_classes,)
         The weight of the rows of each class.
-    tables : mapping from Summary to Moments, Counts, Histograms or Tokens
+    tables : mapping from Summary to Moments, Counts, Histograms, JointSums or Tokens
         The statistics of the columns, those with equal summaries together.
     kept : Reservoir or None
         A sample of the rows, for the recipes that need one.
@@ -130,8 +131,10 @@ class Statistics:
 
     def _aligned_with(self, other: Statistics) -> tuple[Statistics, Statistics]:
         """Both under the union of their classes, with the same summaries."""
-        classes = merged_classes(self.classes, other.classes)
-        left, right = self.with_classes(classes), other.with_classes(classes)
+        left, right = self, other
+        if not np.array_equal(self.classes, other.classes):
+            classes = merged_classes(self.classes, other.classes)
+            left, right = self.with_classes(classes), other.with_classes(classes)
         if left.tables.keys() == right.tables.keys():
             return left, right
         return left._with_tables_of(right), right._with_tables_of(left)
@@ -148,11 +151,12 @@ class Statistics:
 
 def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, table: ColumnStatistics) -> None:
     for other_summary, other in tables.items():
-        beside = {other_summary.kind, summary.kind} in ({"moments", "histogram"}, {"tokens"})  # kept side by side
+        kinds = {other_summary.kind, summary.kind}
+        beside = kinds in ({"moments", "histogram"}, {"joint"}, {"tokens"})  # both are kept of some columns
         if other_summary != summary and not beside and (shared := set(other.columns) & set(table.columns)):
             raise SchemaError(
                 f"Column {sorted(shared)[0]!r} was counted in two ways, {other_summary} and {summary}. "
-                "Use the same families in both models."
+                "Use the same families and factors in both models."
             )
 
 
@@ -164,15 +168,17 @@ def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> C
         return Histograms.empty(columns, n_classes)
     if summary.kind == "tokens":
         return Tokens.empty(columns, n_classes)
+    if summary.kind == "joint":
+        return JointSums.empty(summary.labels, summary.numbers, n_classes)
     return Moments.empty(columns, n_classes, summary.observed, summary.squares)
 
 
 def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
     """The sorted union of two arrays of class labels."""
-    if first is second or np.array_equal(first, second):
-        return first
     if len(first) == 0 or len(second) == 0:
         return second if len(first) == 0 else first
+    if first is second or np.array_equal(first, second):
+        return first
     if _is_text(first) != _is_text(second):
         raise SchemaError(
             f"Classes must be of one type, but {first.tolist()[0]!r} and {second.tolist()[0]!r} meet. "
@@ -205,6 +211,9 @@ def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: F
     if isinstance(table, Histograms):
         return
     most = class_weight[:, None] * (1 + ROUNDING)
+    if isinstance(table, JointSums):
+        table.refuse_impossible(most[:, 0], ROUNDING)
+        return
     if isinstance(table, Tokens):
         observed = [one.observed.high for one in table.tables]
         bad = np.stack(observed, axis=1) > most if observed else np.zeros((len(most), 0), dtype=bool)
@@ -231,7 +240,9 @@ def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: F
 
 def _refuse_overflow(table: ColumnStatistics) -> None:
     """Refuse sums that have become too large for a float64."""
-    if isinstance(table, Moments):
+    if isinstance(table, JointSums):
+        table.refuse_overflow()
+    elif isinstance(table, Moments):
         for part in (table.total, table.square):
             if part is not None and not part.is_finite():
                 place = int(np.argwhere(~np.isfinite(part.high + part.low_or_zero))[0][1])

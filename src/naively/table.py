@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,27 @@ NOT_WHOLE = NO_INTEGER + 1
 
 LARGEST_EXACT = 2**53
 """Whole numbers below this are exact as float64."""
+
+
+class Cells(NamedTuple):
+    """Where the numbers of some rows lie in memory: ``addresses[column] + row * stride`` bytes.
+
+    Parameters
+    ----------
+    dtype : dtype
+        float32 or float64.
+    addresses : ndarray
+        Of each column's first cell.
+    stride : int
+        The bytes from one row to the next.
+    owners : object
+        What must stay alive as long as the cells are read.
+    """
+
+    dtype: Any
+    addresses: IntArray
+    stride: int
+    owners: Any
 
 
 class Table:
@@ -67,6 +88,10 @@ class Table:
         """A row-major float64 block of these columns (None: all), NaN where missing or where the position is -1."""
         raise NotImplementedError  # pragma: no cover
 
+    def cells(self, positions: IntArray | None, rows: slice) -> Cells:
+        """Like `numbers`, where the cells are or, if they are no floats, where a converted copy is."""
+        return _cells_of_array(self.numbers(positions, rows), None)
+
     def column(self, position: int) -> AnyArray:
         """One whole column of numbers, as it is stored."""
         raise NotImplementedError  # pragma: no cover
@@ -74,6 +99,10 @@ class Table:
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         """Codes (-1: missing) and the labels they stand for, of one whole column."""
         raise NotImplementedError  # pragma: no cover
+
+    def declared(self, position: int) -> tuple[Label, ...] | None:
+        """The values that a column's type declares, used or not; None if it declares none."""
+        return (False, True) if self.kind(position) == "truth" else None
 
     def texts(self, position: int) -> list[str | None]:
         """One whole column of texts, None where missing."""
@@ -132,6 +161,10 @@ class ArrayTable(Table):
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         block: FloatArray = self._block(positions, rows, np.float64, np.nan)
         return block
+
+    def cells(self, positions: IntArray | None, rows: slice) -> Cells:
+        readable = _is_addressable(self.values) and (positions is None or bool((positions >= 0).all()))
+        return _cells_of_array(self.values[rows], positions) if readable else super().cells(positions, rows)
 
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
         if self.values.dtype.kind == "f" or self.values.dtype == np.uint64:
@@ -212,15 +245,20 @@ class Column:
         kind: Kind,
         numbers: Callable[[], AnyArray],
         labels: Callable[[], tuple[IntArray, list[Label]]],
-        cells: Callable[[], list[Any]],
+        declared: Callable[[], Sequence[Label]] | None = None,
+        cells: Callable[[], list[Any]] | None = None,
     ):
         self.name, self.kind = name, kind
-        self._numbers, self.labels, self._cells = numbers, labels, cells
+        self._numbers, self.labels, self.declared, self._cells = numbers, labels, declared, cells
 
     @cached_property
     def texts(self) -> list[str | None]:
         """The cells as texts, None where missing."""
-        cells = self._cells()
+        if self._cells is None:
+            codes, labels = self._encoded
+            cells: list[Any] = np.array([*labels, None], dtype=object)[codes].tolist()
+        else:
+            cells = self._cells()
         if all(type(cell) is str for cell in cells):
             return cells
         return [_text_or_none(cell, row, self.name) for row, cell in enumerate(cells)]
@@ -247,7 +285,10 @@ class Column:
             codes, known = self._encoded
             return codes[places], known
 
-        return Column(self.name, self.kind, lambda: self.numbers[places], labels)
+        def cells() -> list[Any]:
+            return [self.texts[place] for place in places]
+
+        return Column(self.name, self.kind, lambda: self.numbers[places], labels, self.declared, cells)
 
 
 class ColumnsTable(Table):
@@ -277,6 +318,18 @@ class ColumnsTable(Table):
             block[:, place] = np.nan if position < 0 else self.columns[position].numbers[rows]
         return block
 
+    def cells(self, positions: IntArray | None, rows: slice) -> Cells:
+        chosen = range(len(self.columns)) if positions is None else positions.tolist()
+        n_rows = len(range(*rows.indices(self.n_rows)))
+        parts = [np.full(n_rows, np.nan) if place < 0 else self.columns[place].numbers[rows] for place in chosen]
+        first = parts[0]
+        if not all(
+            part.dtype == first.dtype and part.strides == first.strides and _is_addressable(part) for part in parts
+        ):
+            parts = [np.ascontiguousarray(part, dtype=np.float64) for part in parts]
+        addresses = np.array([part.__array_interface__["data"][0] for part in parts], dtype=np.int64)
+        return Cells(parts[0].dtype, addresses, parts[0].strides[0], parts)
+
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
         chosen = range(len(self.columns)) if positions is None else positions
         block = np.empty((len(range(*rows.indices(self.n_rows))), len(chosen)), dtype=np.int64)
@@ -299,6 +352,10 @@ class ColumnsTable(Table):
     def column(self, position: int) -> AnyArray:
         return self.columns[position].numbers
 
+    def declared(self, position: int) -> tuple[Label, ...] | None:
+        declared = self.columns[position].declared
+        return super().declared(position) if declared is None else tuple(declared())
+
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         return self.columns[position].labels()
 
@@ -316,6 +373,18 @@ def _text_or_none(cell: Any, row: int, name: str) -> str | None:
     raise InputTypeError(
         f"Column {name!r} must hold text, but row {row} holds {cell!r:.60} of type {type(cell).__name__}.{advice}"
     )
+
+
+def _is_addressable(values: AnyArray) -> bool:
+    """Whether the cells are floats that a kernel can read where they are."""
+    return values.dtype in (np.float64, np.float32) and values.dtype.isnative and values.flags.aligned
+
+
+def _cells_of_array(values: AnyArray, positions: IntArray | None) -> Cells:
+    """The cells of some columns of a two-dimensional array."""
+    columns = np.arange(values.shape[1]) if positions is None else positions
+    start: int = values.__array_interface__["data"][0]
+    return Cells(values.dtype, start + values.strides[1] * columns, values.strides[0], values)
 
 
 @lru_cache(maxsize=8)

@@ -21,6 +21,9 @@ UNIT = 2.0**-30
 
 ASCII = 128
 
+Spell = Callable[[], tuple[AnyArray, IntArray]]
+"""What the distinct tokens look like: UTF-8, one token after the other, and their lengths in bytes."""
+
 
 @dataclass(frozen=True)
 class TokenRows:
@@ -46,7 +49,7 @@ class TokenRows:
     tokens: IntArray
     tallies: FloatArray
     lengths: FloatArray
-    spell: Callable[[], tuple[AnyArray, IntArray]]
+    spell: Spell
 
     @property
     def rows(self) -> IntArray:
@@ -94,7 +97,7 @@ def tally_texts(texts: Sequence[str | None], view: View) -> TokenRows:
 
         compiled = _read(texts, view)
         hashes, first, bounds, tokens, counts = tally(compiled.hashes, compiled.bounds)
-        spell = partial(compiled.spelt, first)
+        spell: Spell = partial(compiled.spelt, first)
     else:
         stream = read_texts(texts, view)
         hashes, first, bounds, tokens, counts = _counted(stream)
@@ -127,7 +130,8 @@ class TokenIndex:
     def _table(self) -> tuple[AnyArray, AnyArray]:
         from naively.kernels.tokens import indexed
 
-        return indexed(self.hashes)
+        keys, ids = indexed(self.hashes)
+        return keys, ids
 
     def places(self, hashes: AnyArray) -> IntArray:
         """The places of tokens; -1 for those that are not known."""
@@ -180,7 +184,7 @@ def _in_buckets(
     return buckets, bounds, entries % max(len(buckets), 1), counts
 
 
-def _nameless(n_tokens: int) -> Callable[[], tuple[AnyArray, IntArray]]:
+def _nameless(n_tokens: int) -> Spell:
     return lambda: (np.zeros(0, dtype=np.uint8), np.zeros(n_tokens, dtype=np.int64))
 
 
@@ -197,7 +201,7 @@ def _counted(stream: Stream) -> tuple[AnyArray, IntArray, IntArray, IntArray, In
     return hashes, first, bounds, entries % width, counts
 
 
-def _encoded(stream: Stream, first: IntArray) -> Callable[[], tuple[AnyArray, IntArray]]:
+def _encoded(stream: Stream, first: IntArray) -> Spell:
     def spell() -> tuple[AnyArray, IntArray]:
         texts = [text.encode("utf-8", "surrogatepass") for text in stream.spell(first)]
         return np.frombuffer(b"".join(texts), dtype=np.uint8), np.fromiter(map(len, texts), np.int64, len(texts))

@@ -20,7 +20,6 @@ from naively.families.gaussian import centred
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
 from naively.families.tokens import Tokens
-from naively.labels import positions_in
 from naively.reservoir import Reservoir
 from naively.schema import Schema
 from naively.statistics import Statistics
@@ -144,18 +143,13 @@ def _columns(
     weight, mean, scatter = centred(moments)
     at = {name: place for place, name in enumerate(moments.columns)}
     histogram_at = dict(zip(histograms.columns, histograms.histograms, strict=True))
-    counts_at = {name: place for place, name in enumerate(counts.columns)}
+    tables = _label_tables(schema, families, counts, readable)
     columns: list[ColumnStatistics] = []
     labels: list[tuple[Label, ...] | None] = []
     for place in readable:
         name, family = schema.names[place], families[place]
         if isinstance(family, Categorical):
-            known, table = counts.categories[counts_at[name]], counts.table(counts_at[name]).high
-            if family.categories is not None:
-                wider = Categorical(list(family.categories) + list(known)).categories or ()
-                spread = np.zeros((len(table), len(wider)))
-                spread[:, positions_in(wider, known)] = table
-                known, table = wider, spread
+            known, table = tables[name]
             columns.append(LabelColumn(table))
             labels.append(known)
         elif isinstance(family, Text):
@@ -184,6 +178,23 @@ def _text_column(name: str, family: Text, statistics: Statistics) -> TextColumn:
         assert isinstance(tokens, Tokens)
         tables.append(tokens.for_columns((name,)).tables[0].frequent(family.min_count))
     return TextColumn(family.views, tuple(tables))
+
+
+def _label_tables(
+    schema: Schema, families: Sequence[Family | None], counts: Counts, readable: Sequence[int]
+) -> dict[str, tuple[tuple[Label, ...], FloatArray]]:
+    """The values of each categorical column, declared ones included, and their counts (classes, values)."""
+    members: dict[Categorical, list[str]] = {}
+    for place in readable:
+        family = families[place]
+        if isinstance(family, Categorical):
+            members.setdefault(family, []).append(schema.names[place])
+    tables = {}
+    for family, names in members.items():
+        declared = family.with_known(counts.for_columns(names))
+        for place, name in enumerate(names):
+            tables[name] = declared.categories[place], declared.table(place).high
+    return tables
 
 
 def _cells(kept: Reservoir, name: str, labels: tuple[Label, ...] | None, family: Family | None) -> Column:

@@ -253,7 +253,7 @@ def _counted(
     known: dict[Any, tuple[Statistics, list[Statistics]]] = {}
     for candidate in candidates:
         recipe = as_recipe(candidate.recipe)
-        schema = candidate._first_schema(rows.table, recipe)
+        schema = candidate._first_schema(rows.table, recipe, rows.weights)
         kept_rows = recipe.kept_rows if candidate.kept_rows is None else candidate._checked_kept_rows()
         if (schema, kept_rows) not in known:
             count = rows.count(schema, kept_rows, thread_count(candidate.n_threads))

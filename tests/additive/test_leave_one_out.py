@@ -24,10 +24,11 @@ from naively.families import (
     Poisson,
     Stacked,
     StudentT,
+    Thresholded,
 )
 from naively.leave_one_out import choose_smoothing, leave_one_out_log_likelihood
 from naively.smoothing import Dirichlet, Laplace, MEstimate, NoSmoothing
-from tests.strategies import CLASSES, Rows, cases
+from tests.strategies import CLASSES, Rows, cases, smoothings
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*every class had probability zero")
 
@@ -79,7 +80,7 @@ def loo(model, rows):
 # -- families that are exact ----------------------------------------------------------------------------------------
 
 
-@given(cases(min_rows=2))
+@given(cases(min_rows=2, smoothing=smoothings.filter(lambda rule: rule != MEstimate(1.0, "features"))))
 def test_it_is_forgetting_the_row_and_asking_for_it(case):
     parameters = {"classes": list(CLASSES), "sample_weight": case.rows.weights}
     model = case.model(recipe="textbook").partial_fit(case.rows.columns, case.rows.y, **parameters)
@@ -91,7 +92,16 @@ EXACT = [
     for ties in ("none", "feature", "class", "all")
     for ddof in (0, 1)
     for floor, rule in ((1e-9, "column"), (0.5, "column"), (0.1, "scikit-learn"))
-] + [StudentT(), StudentT(pooled=True), StudentT(prior_rows=2.0, prior_shape=0.5, floor=0.9), Bernoulli(5.5)]
+] + [
+    Gaussian(ddof=1, rule="threshold", floor=0.001, eps=0.6),
+    Gaussian(ddof=1, rule="threshold", floor=0.001, lone="silent"),
+    Thresholded(Gaussian(ddof=1), 0.01, 0.2),
+    Thresholded(StudentT(), 0.01, 0.2),
+    StudentT(),
+    StudentT(pooled=True),
+    StudentT(prior_rows=2.0, prior_shape=0.5, floor=0.9),
+    Bernoulli(5.5),
+]
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -111,8 +121,14 @@ def test_numbers_far_from_zero_stay_exact(family):
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("family", [Poisson(), Multinomial(), Bernoulli()], ids=repr)
-@pytest.mark.parametrize("smoothing", [Laplace(), NoSmoothing(), MEstimate(2.0, "marginal")], ids=repr)
+@pytest.mark.parametrize(
+    "family",
+    [Poisson(), Poisson("events"), Thresholded(Poisson("events"), 0.01, 0.05), Multinomial(), Bernoulli()],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    "smoothing", [Laplace(), NoSmoothing(), MEstimate(2.0, "marginal"), MEstimate(1.0, "classes")], ids=repr
+)
 def test_families_of_counts_are_exact(family, weighted, smoothing):
     random = np.random.default_rng(2)
     y = random.integers(0, 3, 40)
@@ -123,10 +139,22 @@ def test_families_of_counts_are_exact(family, weighted, smoothing):
     assert_close(loo(model, rows), by_forgetting(model, rows))
 
 
-@pytest.mark.parametrize("family", [Categorical(), Categorical(list("abcdefgh"))], ids=["open", "declared"])
+@pytest.mark.parametrize(
+    "family",
+    [Categorical(), Categorical(list("abcdefgh")), Thresholded(Categorical(), eps=0.2)],
+    ids=["open", "declared", "thresholded"],
+)
 @pytest.mark.parametrize(
     "smoothing",
-    [Laplace(), NoSmoothing(), 0.3, MEstimate(2.0), MEstimate(2.0, "marginal"), Dirichlet(0.7, "mean")],
+    [
+        Laplace(),
+        NoSmoothing(),
+        0.3,
+        MEstimate(2.0),
+        MEstimate(2.0, "marginal"),
+        MEstimate(1.0, "classes"),
+        Dirichlet(0.7, "mean"),
+    ],
     ids=repr,
 )
 def test_categories_are_exact_though_a_value_may_vanish(family, smoothing):

@@ -38,7 +38,7 @@ def test_gaussian_scores_are_log_densities(n_classes, missing):
         np.testing.assert_allclose(joint, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "multinomial", "categorical"])
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "multinomial", "complement", "categorical"])
 def test_sparse_rows_are_scored_like_dense_ones(family):
     random = np.random.default_rng(8)
     X, y = random.poisson(0.5, (80, 6)).astype(float), random.integers(0, 3, 80)

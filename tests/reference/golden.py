@@ -7,23 +7,33 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 HERE = Path(__file__).parent
-NUMERIC = {"iris", "pima-diabetes", "counts-synthetic"}
+NUMERIC = {"iris", "pima-diabetes", "counts-synthetic", "counts-synthetic-na"}
 
 
-def read_cases(system, names, ids):
-    """The wanted cases of one system, as pytest parameters of (file, case)."""
+def read_golden(system, name=None):
+    """The golden values of one system on one data set."""
+    file = f"{system}.json" if name is None else f"{system}__{name}.json"
+    return json.loads((HERE / "golden" / file).read_text(encoding="utf-8"))
+
+
+def read_cases(system, names, ids=None):
+    """The wanted cases of one system, all if none are named, as pytest parameters of (file, case)."""
     found = []
     for name in names:
-        document = json.loads((HERE / "golden" / f"{system}__{name}.json").read_text(encoding="utf-8"))
+        document = read_golden(system, name)
         cases = {case["id"]: case for case in document["cases"]}
-        found += [pytest.param(document, cases[key], id=f"{name}-{key}") for key in cases if key in ids]
+        found += [pytest.param(document, cases[key], id=f"{name}-{key}") for key in cases if ids is None or key in ids]
     return found
 
 
 def read_data(document):
     """The columns used, the classes and the weights of a data set; None stands for a missing cell."""
+    if document["dataset"] == "digits":
+        X, y = load_digits(return_X_y=True)
+        return dict(zip(document["columns"], X.T.tolist(), strict=True)), [str(label) for label in y], None
     with (HERE / "data" / f"{document['dataset']}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     numeric = document["columns"] if document["dataset"] in NUMERIC else document.get("numeric", [])
@@ -54,7 +64,7 @@ def ask(model, document, case, change=lambda columns: columns):
     model.fit(change(some(columns, rows)), [y[row] for row in rows], weights)
     assert model.classes_.tolist() == document["classes"]
     if "predict" in case:
-        return {name: [row[name] for row in case["predict"]] for name in columns}
+        return change({name: [row[name] for row in case["predict"]] for name in columns})
     return change(some(columns, case["predict_rows"]))
 
 

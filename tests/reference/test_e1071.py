@@ -7,9 +7,9 @@ from naively.families import Categorical, Gaussian
 from tests.models import textbook
 from tests.reference.golden import ask, assert_logs_equal, numbers, read_cases
 
-# Left out:
-# - laplace0_thr0.01_eps0.001 (all tables): every probability, and every density, of at most eps becomes `threshold`: a
-#   rule that we do not have. In the cases below the same rule has nothing to do: no probability in them is zero.
+# Left out, as this model has no thresholds (`test_compat` has them):
+# - laplace0_thr0.01_eps0.001 (all tables): every probability, and every density, of at most eps becomes `threshold`. In
+#   the cases below the same rule has nothing to do: no probability in them is zero.
 CASES = ["laplace0", "laplace1", "laplace3", "split_laplace0"]
 TABLES = ("iris", "pima-diabetes", "german-credit", "house-votes-84", "titanic-2201")
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from naively.engines.category_counts import count_categories
 from naively.engines.histograms import count_histograms
+from naively.engines.joint_sums import Members, sum_jointly
 from naively.engines.power_sums import sum_powers
 from naively.engines.rows import Rows
 from naively.engines.sampling import sample_rows
@@ -56,6 +57,7 @@ def count(
         class_weight = sum_by_code(codes, weights, len(classes))
     rows = Rows(table, codes, weights, class_weight, n_threads)
     tables: dict[Summary, ColumnStatistics] = {}
+    jointly = Members(rows, schema.names, positions)
     for summary, members in schema.by_summary.items():
         everything = len(members) == len(schema.names)
         names = schema.names if everything else tuple(schema.names[place] for place in members.tolist())
@@ -66,6 +68,8 @@ def count(
             tables[summary] = count_histograms(rows, names, chosen)
         elif summary.view is not None:
             tables[summary] = count_tokens(rows, names, chosen, summary.view)
+        elif summary.kind == "joint":
+            tables[summary] = sum_jointly(jointly, summary)
         else:
             tables[summary] = sum_powers(rows, names, rows.all_or(chosen), summary)
     sample = sample_rows(rows, schema, positions, kept_rows) if kept_rows else None

@@ -14,8 +14,11 @@ from naively.families import Summary
 from naively.families.moments import Moments
 from naively.kernels import frozen, reference, repays_compiler
 from naively.sums import Sum
-from naively.table import SparseTable, with_data
+from naively.table import ArrayTable, SparseTable, with_data
 from naively.typing import FloatArray, IntArray
+
+PIECE_CELLS = 1 << 20
+"""So many cells, which are converted at once if need be, are handed to the kernel, which cuts its own blocks."""
 
 Sums = tuple[Sum, Sum, Sum | None]
 """The sums, the sums of squares, and the weight of missing cells (None: none is missing)."""
@@ -34,9 +37,7 @@ def sum_powers(rows: Rows, names: tuple[str, ...], positions: IntArray | None, s
 
 def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> Sum:
     """The weight of the known cells: that of the class, less that of the missing ones."""
-    column = class_weight.reshaped((-1, 1))
-    low = None if column.low is None else np.broadcast_to(column.low, shape).copy()
-    observed = Sum(np.broadcast_to(column.high, shape).copy(), low)
+    observed = class_weight[np.repeat(np.arange(shape[0]), shape[1])].reshaped(shape)
     return observed if absent is None else (observed - absent).without_noise(observed.high)
 
 
@@ -65,27 +66,52 @@ def _reference_sums(rows: Rows, chunk: slice, positions: IntArray | None, summar
 
 
 def _compiled_sums(rows: Rows, chunk: slice, positions: IntArray | None, summary: Summary) -> Sums:
-    from naively.kernels.power_sums import add_power_sums, add_weighted_power_sums, fold_all
-
     n_columns = rows.table.n_columns if positions is None else len(positions)
     shape = (rows.n_classes, n_columns)
-    recent = [np.zeros(shape) for _ in range(4)]
-    n_recent, sums = np.zeros(rows.n_classes, dtype=np.int64), np.zeros((4, *shape))
-    absent, absent_low = np.zeros(shape), np.zeros(shape)
-    for piece in rows.blocks(chunk, n_columns):
-        block = frozen(_numbers(rows, piece, positions, summary))
-        codes = frozen(rows.codes[piece])
-        if rows.weights is None:
-            add_power_sums(block, codes, *recent, n_recent, sums, absent)
-        else:
-            weights = frozen(rows.weights[piece])
-            add_weighted_power_sums(block, codes, weights, *recent, n_recent, sums, absent, absent_low)
-    fold_all(*recent, n_recent, sums)
+    sums, absent, absent_low = np.zeros((4, *shape)), np.zeros(shape), np.zeros(shape)
+    if rows.weights is None:
+        _add_plain(rows, chunk, positions, summary, sums, absent)
+    else:
+        _add_weighted(rows, chunk, positions, summary, sums, (absent, absent_low))
     return (
         Sum(sums[0], sums[1] if sums[1].any() else None),
         Sum(sums[2], sums[3] if sums[3].any() else None),
         Sum.of_parts(absent, absent_low) if absent.any() else None,
     )
+
+
+def _add_plain(
+    rows: Rows, chunk: slice, positions: IntArray | None, summary: Summary, sums: FloatArray, absent: FloatArray
+) -> None:
+    """Add the rows of a chunk where they lie in memory."""
+    from naively.kernels.power_sums import add_power_sums
+
+    for piece in rows.blocks(chunk, sums.shape[2], PIECE_CELLS):
+        if summary.nonnegative or summary.above is not None:
+            cells = ArrayTable(_numbers(rows, piece, positions, summary)).cells(None, slice(None))
+        else:
+            cells = rows.table.cells(positions, piece)
+        like = np.empty(0, dtype=cells.dtype)
+        add_power_sums(like, cells.addresses, cells.stride, frozen(rows.codes[piece]), sums, absent)
+
+
+def _add_weighted(
+    rows: Rows,
+    chunk: slice,
+    positions: IntArray | None,
+    summary: Summary,
+    sums: FloatArray,
+    absent: tuple[FloatArray, FloatArray],
+) -> None:
+    from naively.kernels.power_sums import add_weighted_power_sums, fold_all
+
+    assert rows.weights is not None
+    recent = [np.zeros(sums.shape[1:]) for _ in range(4)]
+    n_recent = np.zeros(rows.n_classes, dtype=np.int64)
+    for piece in rows.blocks(chunk, sums.shape[2]):
+        block, codes = frozen(_numbers(rows, piece, positions, summary)), frozen(rows.codes[piece])
+        add_weighted_power_sums(block, codes, frozen(rows.weights[piece]), *recent, n_recent, sums, *absent)
+    fold_all(*recent, n_recent, sums)
 
 
 def _sparse_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Sums:
@@ -95,7 +121,7 @@ def _sparse_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Su
         row = int(np.searchsorted(matrix.indptr, np.flatnonzero(matrix.data < 0)[0], side="right")) - 1
         _numbers(rows, slice(row, row + 1), positions, summary)  # which says what is wrong
     if summary.above is not None:
-        matrix = with_data(matrix, np.where(np.isnan(matrix.data), np.nan, matrix.data > summary.above))
+        matrix = with_data(matrix, np.where(np.isfinite(matrix.data), matrix.data > summary.above, matrix.data))
     return sparse_power_sums(matrix, rows.codes, rows.weights, rows.n_classes, summary.squares, rows.n_threads)
 
 
@@ -109,8 +135,8 @@ def _numbers(rows: Rows, piece: slice, positions: IntArray | None, summary: Summ
             f"its family, but row {piece.start + int(row)} has {float(block[row, column])!r}. Use families='gaussian' "
             "for numbers that can be negative."
         )
-    if summary.above is not None:
-        block = np.where(np.isnan(block), np.nan, block > summary.above)
+    if summary.above is not None:  # an infinity stays one, and is refused with the sums
+        block = np.where(np.isfinite(block), block > summary.above, block)
     return block
 
 

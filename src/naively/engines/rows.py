@@ -52,9 +52,9 @@ class Rows:
         n_rows = self.table.n_rows
         return [slice(start, min(start + chunk_rows, n_rows)) for start in range(0, n_rows, chunk_rows)]
 
-    def blocks(self, chunk: slice, n_columns: int) -> Iterator[slice]:
-        """A chunk in pieces that fit in cache."""
-        step = max(16, BLOCK_CELLS // max(n_columns, 1))
+    def blocks(self, chunk: slice, n_columns: int, block_cells: int = BLOCK_CELLS) -> Iterator[slice]:
+        """A chunk in pieces of about so many cells, by default such that fit in cache."""
+        step = max(16, block_cells // max(n_columns, 1))
         for start in range(chunk.start, chunk.stop, step):
             yield slice(start, min(start + step, chunk.stop))
 

@@ -5,8 +5,9 @@ Format 1::
     {
       "format": "naively model", "version": 1,
       "content": {
+        "model": "NaiveBayes",         or "JointBayes", "TAN"
         "parameters": {...},           the constructor's, families and smoothings as {"type", "options"}
-        "columns": [{"name", "kind", "summaries"}, ...], "named": true,
+        "columns": [{"name", "kind", "summaries", "declared" (where a type's values count)}, ...], "named": true,
         "classes": {"type": "str", "labels": [...], "declared": [...]},
         "class_weight": {"high": [...], "low": null},
         "tables": [{"summary", "columns", ...}, ...],    sums are {"shape", "high", "low"}, row by row
@@ -35,20 +36,35 @@ import numpy as np
 
 from naively.engines.threads import thread_count
 from naively.errors import ModelFileError, NaivelyError
-from naively.export.texts import summary_to_dict, tokens_from, tokens_to_dict, view_from
-from naively.families import FAMILIES, Family, Summary
-from naively.families.counts import Counts
-from naively.families.histograms import Histograms
-from naively.families.moments import Moments
-from naively.families.tokens import Tokens
-from naively.histogram import Histogram
-from naively.labels import label_order
+from naively.export.tables import (
+    kept_from,
+    kept_to_dict,
+    label_from,
+    require,
+    sum_from,
+    sum_to_dict,
+    summary_from,
+    summary_to_dict,
+    table_from,
+    table_to_dict,
+    text_from,
+)
+from naively.families import FAMILIES, ByKind, Family, Joint, Summary
 from naively.recipes import as_recipe
-from naively.reservoir import Reservoir
 from naively.schema import Schema
-from naively.smoothing import Beta, Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing, Smoothing
+from naively.smoothing import (
+    Beta,
+    Dirichlet,
+    ImaginarySample,
+    Jeffreys,
+    Laplace,
+    Lidstone,
+    MEstimate,
+    NoSmoothing,
+    PerColumn,
+    Smoothing,
+)
 from naively.statistics import ColumnStatistics, Statistics, refuse_impossible
-from naively.sums import Sum
 from naively.typing import AnyArray
 
 if TYPE_CHECKING:
@@ -59,8 +75,10 @@ VERSION = 1
 LARGEST_FILE = 4 << 30
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {
-    rule.__name__: rule for rule in (NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Dirichlet, Beta)
+    rule.__name__: rule
+    for rule in (*(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate), *(Dirichlet, Beta, PerColumn, ImaginarySample))
 }
+MODELS = ("NaiveBayes", "JointBayes", "TAN")
 CLASS_TYPES = {"bool", "str", "object", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 KINDS = ("number", "truth", "label", "text", "mixed", "empty")
@@ -103,9 +121,11 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
     parameters = {name: _encoded(value, name) for name, value in model.get_params(deep=False).items()}
     statistics, schema = model.statistics_, model.schema_
     return {
+        "model": type(model).__name__,
         "parameters": parameters,
         "columns": [
             {"name": name, "kind": kind, "summaries": [summary_to_dict(summary) for summary in summaries]}
+            | ({"declared": list(schema.declared[name])} if name in schema.declared else {})
             for name, kind, summaries in zip(schema.names, schema.kinds, schema.summaries, strict=True)
         ],
         "named": schema.named,
@@ -114,15 +134,17 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
             "labels": statistics.classes.tolist(),
             "declared": model.declared_classes_.tolist(),
         },
-        "class_weight": _sum_to_dict(statistics.class_weight),
-        "tables": [_table_to_dict(summary, table) for summary, table in statistics.tables.items()],
-        "kept": None if statistics.kept is None else _kept_to_dict(statistics.kept),
+        "class_weight": sum_to_dict(statistics.class_weight),
+        "tables": [table_to_dict(summary, table) for summary, table in statistics.tables.items()],
+        "kept": None if statistics.kept is None else kept_to_dict(statistics.kept),
     }
 
 
 def _encoded(value: Any, where: str) -> Any:
     """A parameter as JSON: families and smoothings by name and options, collections element by element."""
-    if isinstance(value, Family):
+    if isinstance(value, Joint):
+        return {"type": "joint", "options": value.options()}
+    if isinstance(value, (Family, ByKind)):
         return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
     if isinstance(value, Smoothing):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
@@ -142,48 +164,6 @@ def _encoded(value: Any, where: str) -> Any:
 
 def _class_type(classes: AnyArray) -> str:
     return "str" if classes.dtype.kind == "U" else classes.dtype.name
-
-
-def _sum_to_dict(values: Sum) -> dict[str, Any]:
-    low = None if values.low is None else values.low.ravel().tolist()
-    return {"shape": list(values.shape), "high": values.high.ravel().tolist(), "low": low}
-
-
-def _table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
-    common = {"summary": summary_to_dict(summary), "columns": list(table.columns)}
-    if isinstance(table, Tokens):
-        return {**common, **tokens_to_dict(table, _sum_to_dict)}
-    if isinstance(table, Counts):
-        return {
-            **common,
-            "categories": [list(labels) for labels in table.categories],
-            "cells": _sum_to_dict(table.cells),
-        }
-    if isinstance(table, Histograms):
-        return {**common, "histograms": [_histogram_to_dict(one) for one in table.histograms]}
-    parts = {"total": table.total, "observed": table.observed, "square": table.square}
-    return {**common, **{name: None if part is None else _sum_to_dict(part) for name, part in parts.items()}}
-
-
-def _histogram_to_dict(one: Histogram) -> dict[str, Any]:
-    return {"level": one.level, "cap": one.cap, "keys": one.keys.tolist(), "counts": one.counts.ravel().tolist()}
-
-
-def _kept_to_dict(kept: Reservoir) -> dict[str, Any]:
-    """The sample of rows; missing numbers are null."""
-    return {
-        "capacity": kept.capacity,
-        "hashes": kept.hashes.tolist(),
-        "codes": kept.codes.tolist(),
-        "weights": kept.weights.tolist(),
-        "columns": {
-            name: {
-                "numeric": cells.dtype.kind == "f",
-                "cells": [None if value is None or value != value else value for value in cells.tolist()],
-            }
-            for name, cells in kept.columns.items()
-        },
-    }
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
@@ -238,7 +218,7 @@ def load(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> NaiveBaye
 
 def _finite(text: str) -> float:
     value = float(text)
-    _require(math.isfinite(value), f"The file holds the number {text}, which is too large.")
+    require(math.isfinite(value), f"The file holds the number {text}, which is too large.")
     return value
 
 
@@ -248,49 +228,56 @@ def _refuse_constant(name: str) -> Any:
 
 def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     """The inverse of `model_to_content`, with every check."""
-    from naively.classifier import NaiveBayes
-
-    known = NaiveBayes().get_params(deep=False)
+    make = _model_class(content["model"])
+    known = make().get_params(deep=False)
     parameters = {name: _decoded(value) for name, value in content["parameters"].items()}
-    _require(
+    require(
         parameters.keys() == known.keys(), f"unknown or absent parameters: {sorted(parameters.keys() ^ known.keys())}"
     )
-    model = NaiveBayes(**parameters)
-    names = tuple(_text(column["name"]) for column in content["columns"])
+    model = make(**parameters)
+    names = tuple(text_from(column["name"]) for column in content["columns"])
     kinds = tuple(_kind(column["kind"]) for column in content["columns"])
-    summaries = tuple(tuple(_summary(entry) for entry in column["summaries"]) for column in content["columns"])
-    _require(len(set(names)) == len(names) > 0, "column names must be distinct, and at least one")
+    summaries = tuple(tuple(summary_from(entry) for entry in column["summaries"]) for column in content["columns"])
+    require(len(set(names)) == len(names) > 0, "column names must be distinct, and at least one")
     class_type = content["classes"]["type"]
-    _require(class_type in CLASS_TYPES, f"unknown type of classes {class_type!r}")
+    require(class_type in CLASS_TYPES, f"unknown type of classes {class_type!r}")
     classes = np.array(content["classes"]["labels"], dtype=class_type)
-    _require(
-        classes.tolist() == content["classes"]["labels"] == sorted(set(classes.tolist())), "classes must be sorted"
-    )
+    require(classes.tolist() == content["classes"]["labels"] == sorted(set(classes.tolist())), "classes must be sorted")
     declared = content["classes"]["declared"]
-    _require(set(declared) <= set(classes.tolist()), "declared classes must be among the classes")
-    weight = _sum_from(content["class_weight"], (len(classes),), nonnegative=True)
+    require(set(declared) <= set(classes.tolist()), "declared classes must be among the classes")
+    weight = sum_from(content["class_weight"], (len(classes),), nonnegative=True)
     summary_of = dict(zip(names, summaries, strict=True))
     tables: dict[Summary, ColumnStatistics] = {}
     for entry in content["tables"]:
-        summary = _summary(entry["summary"])
-        _require(summary not in tables, "two tables with one summary")
-        tables[summary] = _table_from(entry, summary, len(classes))
-        _require(
+        summary = summary_from(entry["summary"])
+        require(summary not in tables, "two tables with one summary")
+        tables[summary] = table_from(entry, summary, len(classes))
+        require(
             all(summary in summary_of.get(name, ()) for name in tables[summary].columns),
             "a table does not fit the columns",
         )
     counted = {name for table in tables.values() for name in table.columns}
-    _require(counted == {name for name, kept_of in summary_of.items() if kept_of}, "a column has no table")
+    require(counted == {name for name, kept_of in summary_of.items() if kept_of}, "a column has no table")
     for summary, table in tables.items():
         refuse_impossible(summary, table, weight.high)
     thread_count(model.n_threads)
-    kept = _kept_from(content["kept"], names, len(classes))
-    schema = Schema(names, kinds, summaries, bool(content["named"]))
+    kept = kept_from(content["kept"], names, len(classes))
+    listed = {one["name"]: tuple(map(label_from, one["declared"])) for one in content["columns"] if "declared" in one}
+    schema = Schema(names, kinds, summaries, bool(content["named"]), listed)
     declared_classes = np.array(declared, dtype=class_type) if declared else np.array([], dtype=object)
     model._replace(schema, Statistics(classes, weight, tables, kept), declared_classes)
     if as_recipe(model.recipe).tempering is None:
         model._estimated()  # cheap, and the parameters are checked against the columns; else when first asked
     return model
+
+
+def _model_class(name: Any) -> type[NaiveBayes]:
+    """The class of a model: one of ours, and no other."""
+    import naively
+
+    require(name in MODELS, f"unknown kind of model {name!r}")
+    found: type[NaiveBayes] = getattr(naively, name)
+    return found
 
 
 def _decoded(value: Any) -> Any:
@@ -299,107 +286,15 @@ def _decoded(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     name = value["type"]
+    if name == "joint":
+        options = dict(value["options"])
+        return Joint(*options.pop("columns"), **options)
     if name == "dict":
         return {_decoded(key): _decoded(element) for key, element in value["items"]}
-    factory: Any = FAMILIES.get(name) or SMOOTHINGS[name]
+    factory: Any = ByKind if name == ByKind.name() else FAMILIES.get(name) or SMOOTHINGS[name]
     return factory(**{key: _decoded(option) for key, option in value["options"].items()})
 
 
-def _summary(entry: Any) -> Summary:
-    summary = Summary(**{**entry, "view": view_from(entry["view"])})
-    _require(
-        summary.kind in ("moments", "counts", "histogram", "tokens"), f"unknown kind of statistics {summary.kind!r}"
-    )
-    return summary
-
-
-def _table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> ColumnStatistics:
-    columns = tuple(_text(name) for name in entry["columns"])
-    if summary.kind == "counts":
-        categories = tuple(tuple(_label(label) for label in labels) for labels in entry["categories"])
-        _require(len(categories) == len(columns), "as many lists of categories as columns")
-        for labels in categories:
-            _require(list(labels) == sorted(set(labels), key=label_order), "categories must be sorted and distinct")
-        shape = (n_classes, sum(map(len, categories)))
-        return Counts(columns, categories, _sum_from(entry["cells"], shape, nonnegative=True))
-    if summary.kind == "tokens":
-        return tokens_from(entry, columns, n_classes, summary.view, _sum_from)
-    if summary.kind == "histogram":
-        _require(len(entry["histograms"]) == len(columns), "as many histograms as columns")
-        return Histograms(columns, tuple(_histogram_from(one, n_classes) for one in entry["histograms"]), n_classes)
-    shape = (n_classes, len(columns))
-    _require((entry["observed"] is not None) == summary.observed, "'observed' does not fit the summary")
-    _require((entry["square"] is not None) == summary.squares, "'square' does not fit the summary")
-    return Moments(
-        columns,
-        _sum_from(entry["total"], shape, nonnegative=summary.nonnegative),
-        _sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
-        _sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
-    )
-
-
-def _histogram_from(entry: Mapping[str, Any], n_classes: int) -> Histogram:
-    keys = np.array([int(key) for key in entry["keys"]], dtype=np.int64)
-    _require(bool((np.diff(keys) > 0).all()), "the keys of a histogram must ascend")
-    _require((0 <= entry["level"] < 64 and 0 < len(keys) <= entry["cap"]) or len(keys) == 0, "a histogram is too fine")
-    counts = _floats(entry["counts"], (n_classes, len(keys)))
-    _require(bool((counts >= 0).all()), "a count is negative")
-    return Histogram(int(entry["level"]), keys, counts, int(entry["cap"]))
-
-
-def _kept_from(entry: Mapping[str, Any] | None, names: tuple[str, ...], n_classes: int) -> Reservoir | None:
-    if entry is None:
-        return None
-    hashes = np.array([int(value) for value in entry["hashes"]], dtype=np.uint64)
-    n_rows = len(hashes)
-    codes = np.array([int(value) for value in entry["codes"]], dtype=np.int64)
-    weights = _floats(entry["weights"], (n_rows,))
-    _require(len(codes) == n_rows and bool(((codes >= 0) & (codes < n_classes)).all()), "a kept row has no class")
-    _require(bool((weights > 0).all()) and bool((np.diff(hashes.astype(object)) >= 0).all()), "kept rows out of order")
-    columns: dict[str, AnyArray] = {}
-    for name, column in entry["columns"].items():
-        _require(name in names and len(column["cells"]) == n_rows, f"the kept cells of {name!r} do not fit")
-        if column["numeric"]:
-            known = _floats([0.0 if value is None else value for value in column["cells"]], (n_rows,))
-            columns[name] = np.where([value is None for value in column["cells"]], np.nan, known)
-        else:
-            columns[name] = np.empty(n_rows, dtype=object)
-            columns[name][:] = [None if value is None else _label(value) for value in column["cells"]]
-    return Reservoir(int(entry["capacity"]), hashes, codes, weights, columns)
-
-
-def _sum_from(entry: Mapping[str, Any], shape: tuple[int, ...], nonnegative: bool) -> Sum:
-    _require(tuple(entry["shape"]) == shape, f"a table has the shape {entry['shape']}, expected {list(shape)}")
-    high = _floats(entry["high"], shape)
-    low = None if entry["low"] is None else _floats(entry["low"], shape)
-    _require(not nonnegative or bool((high >= 0).all()), "a weight, count or square is negative")
-    fits = low is None or bool((np.abs(low) <= np.spacing(np.abs(high))).all())
-    _require(fits, "the low part of a sum is larger than the rounding of its high part")
-    return Sum(high, low)
-
-
-def _floats(values: Any, shape: tuple[int, ...]) -> Any:
-    _require(isinstance(values, list) and all(type(value) in (int, float) for value in values), "numbers were expected")
-    array = np.array(values, dtype=np.float64)
-    _require(bool(np.isfinite(array).all()), "a number is not finite")
-    return array.reshape(shape)
-
-
-def _text(value: Any) -> str:
-    _require(isinstance(value, str), f"text was expected, got {value!r}")
-    return str(value)
-
-
-def _label(value: Any) -> Any:
-    _require(isinstance(value, (bool, int, float, str)), f"a label was expected, got {value!r}")
-    return value
-
-
 def _kind(value: Any) -> Any:
-    _require(value in KINDS, f"unknown kind of column {value!r}")
+    require(value in KINDS, f"unknown kind of column {value!r}")
     return value
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ModelFileError(message)

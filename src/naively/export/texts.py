@@ -6,28 +6,25 @@ Hashes are whole numbers below 2**64, tokens are text, cells are ``token * n_cla
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from naively.errors import ModelFileError
-from naively.families import Summary
-from naively.families.tokens import Tokens, TokenTable, Vocabulary
+from naively.families.tokens import TokenTable, Vocabulary
 from naively.sums import Sum
 from naively.tokenising import View, token_hash
 
 PARTS = ("mass", "documents", "observed", "dropped")
 
 
-def summary_to_dict(summary: Summary) -> dict[str, Any]:
-    """A summary as JSON; a tokenizer is a function, which a file cannot hold."""
-    if summary.view is not None and summary.view.tokenizer is not None:
+def refuse_tokenizer(view: View | None) -> None:
+    """Refuse a view with a tokenizer: that is a function, which a file cannot hold."""
+    if view is not None and view.tokenizer is not None:
         raise ModelFileError(
             "Text(tokenizer=...) is a function, which a model file cannot hold. Pickle the model, or tokenise before "
             "fitting and join the words with spaces."
         )
-    return asdict(summary)
 
 
 def view_from(entry: Mapping[str, Any] | None) -> View | None:
@@ -43,31 +40,15 @@ def view_from(entry: Mapping[str, Any] | None) -> View | None:
     return view
 
 
-def tokens_to_dict(tokens: Tokens, sum_to_dict: Callable[[Sum], dict[str, Any]]) -> dict[str, Any]:
-    """The tables of some text columns."""
-    return {"texts": [_table_to_dict(table, sum_to_dict) for table in tokens.tables]}
-
-
-def _table_to_dict(table: TokenTable, sum_to_dict: Callable[[Sum], dict[str, Any]]) -> dict[str, Any]:
+def tokens_to_dict(table: TokenTable, sum_to_dict: Callable[[Sum], dict[str, Any]]) -> dict[str, Any]:
+    """The token table of a text column."""
     parts = {name: sum_to_dict(getattr(table, name)) for name in PARTS}
     vocabulary = table.vocabulary
     return {"hashes": vocabulary.hashes.tolist(), "tokens": vocabulary.texts(), "cells": table.cells.tolist(), **parts}
 
 
-def tokens_from(
-    entry: Mapping[str, Any],
-    columns: tuple[str, ...],
-    n_classes: int,
-    view: View | None,
-    sum_from: Callable[..., Sum],
-) -> Tokens:
+def tokens_from(entry: Mapping[str, Any], n_classes: int, view: View, sum_from: Callable[..., Sum]) -> TokenTable:
     """The inverse of `tokens_to_dict`, with every check."""
-    _require(view is not None and len(entry["texts"]) == len(columns), "as many token tables as text columns")
-    assert view is not None
-    return Tokens(columns, n_classes, tuple(_table_from(one, n_classes, view, sum_from) for one in entry["texts"]))
-
-
-def _table_from(entry: Mapping[str, Any], n_classes: int, view: View, sum_from: Callable[..., Sum]) -> TokenTable:
     hashes = np.array([int(value) for value in entry["hashes"]], dtype=np.uint64)
     tokens, n_tokens = entry["tokens"], len(hashes)
     _require(bool((hashes[1:] > hashes[:-1]).all()), "the hashes of tokens must ascend")

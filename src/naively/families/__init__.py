@@ -12,22 +12,32 @@ from naively.errors import ParameterError
 from naively.families.base import Estimate, Family, LeftOut, Summary
 from naively.families.bernoulli import Bernoulli
 from naively.families.binned import Binned
+from naively.families.by_kind import ByKind
 from naively.families.categorical import Categorical
+from naively.families.codes import Codes
+from naively.families.complement import Complement
 from naively.families.gaussian import Gaussian
+from naively.families.joint import Joint, JointFamily
 from naively.families.kernel import Kernel
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.stacked import Stacked
 from naively.families.studentt import StudentT
 from naively.families.text import Text
+from naively.families.thresholded import Thresholded
 
 __all__ = [
     "Bernoulli",
     "Binned",
+    "ByKind",
     "Categorical",
+    "Codes",
+    "Complement",
     "Estimate",
     "Family",
     "Gaussian",
+    "Joint",
+    "JointFamily",
     "Kernel",
     "LeftOut",
     "Multinomial",
@@ -36,11 +46,15 @@ __all__ = [
     "StudentT",
     "Summary",
     "Text",
+    "Thresholded",
 ]
 
 FAMILIES: dict[str, type[Family]] = {
     family.name(): family
-    for family in (Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT, Text)
+    for family in (
+        *(Bernoulli, Binned, Categorical, Codes, Complement, Gaussian, Kernel),
+        *(Multinomial, Poisson, Stacked, StudentT, Text, Thresholded),
+    )
 }
 
 
@@ -49,13 +63,15 @@ def as_family(value: Any, where: str = "families") -> Family:
 
     Examples
     --------
-    >>> as_family("gaussian")
-    Gaussian(ties='none', ddof=0, floor=1e-09, rule='column', interval=None)
+    >>> as_family("bernoulli")
+    Bernoulli(threshold=0.0)
     """
     if isinstance(value, Family):
         return value
     if isinstance(value, str) and value.lower() in FAMILIES:
         return FAMILIES[value.lower()]()
+    if isinstance(value, Joint):
+        raise ParameterError(f"{where} names the families of single columns: give {value!r} as factors=[...] instead.")
     raise ParameterError(
         f"{where} must be a family such as Gaussian() or one of the names {', '.join(map(repr, FAMILIES))}; "
         f"got {value!r}."

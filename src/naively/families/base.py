@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from naively.table import Kind
 from naively.tokenising import View
-from naively.typing import FloatArray, IntArray
+from naively.typing import FloatArray, IntArray, Label
 
 
 @dataclass(frozen=True)
@@ -17,24 +17,43 @@ class Summary:
 
     Parameters
     ----------
-    kind : "moments", "counts", "histogram" or "tokens"
-        Power sums of numbers, counts of values, the nested-key histogram, or counts of the tokens of texts.
+    kind : "moments", "counts", "histogram", "joint" or "tokens"
+        Power sums of numbers, counts of values, the nested-key histogram, what several columns do together, or counts
+        of the tokens of texts.
     observed, squares : bool
         Whether the weight of known cells and the squares are wanted.
     above : float, optional
         Sum not x but whether x is above this.
     nonnegative : bool
         Refuse negative numbers.
+    labels, numbers : tuples of str
+        The columns that are counted jointly, sorted: those whose combinations of values are counted, and those whose
+        sums and products are taken within each combination.
+    cuts : tuple
+        For each of `labels` the cut points that turn its numbers into bins, or None where its values are labels as they
+        are; empty if no column is cut.
     view : View, optional
         Which tokens of a text are counted.
     """
 
-    kind: Literal["moments", "counts", "histogram", "tokens"]
+    kind: Literal["moments", "counts", "histogram", "joint", "tokens"]
     observed: bool = True
     squares: bool = False
     above: float | None = None
     nonnegative: bool = False
+    labels: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    cuts: tuple[tuple[float, ...] | None, ...] = ()
     view: View | None = None
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The columns that are counted jointly."""
+        return self.labels + self.numbers
+
+    def concerns(self, column: str) -> bool:
+        """Whether the statistics are about a column: joint ones are about their members only."""
+        return self.kind != "joint" or column in self.members
 
 
 class Estimate(Protocol):
@@ -42,7 +61,7 @@ class Estimate(Protocol):
 
     @property
     def reads(self) -> str:
-        """Whether the blocks it is given hold "numbers", "codes" or "texts"."""
+        """Whether the blocks it is given hold "numbers", "codes", "both" or "texts"."""
 
     def evidence(self, block: Any) -> FloatArray:
         """The log-likelihood of every cell, (rows, columns, classes); 0 where the cell is missing."""
@@ -61,12 +80,15 @@ class LeftOut:
     Parameters
     ----------
     reads : str
-        Whether the blocks it is given hold "numbers" or "codes".
+        Whether the blocks it is given hold "numbers", "codes" or "both".
     evidence : callable
         From a block of rows that were learnt, their class codes and their weights to the log-likelihood of every cell,
         (rows, columns, classes), under the statistics without that row; 0 where the cell is missing.
     codebook : optional
         How labels become codes.
+    reader : callable, optional
+        From a table and the positions of the columns to a function from a slice of rows to the block, for families that
+        read labels and numbers together.
     sparse : callable, optional
         The same from CSR rows, summed over the columns: (rows, classes).
     """
@@ -74,6 +96,7 @@ class LeftOut:
     reads: str
     evidence: Callable[[Any, IntArray, FloatArray], FloatArray]
     codebook: Any = None
+    reader: Callable[..., Callable[[slice], Any]] | None = None
     sparse: Callable[[Any, IntArray, FloatArray], FloatArray] | None = None
 
 
@@ -81,8 +104,14 @@ class LeftOut:
 class Family:
     """Base of the families. A family is a value: its options, and nothing learnt."""
 
+    is_distribution: ClassVar[bool] = True
+    """Whether its evidence is the logarithm of a probability or density, and not only a score."""
+
     accepts: ClassVar[tuple[Kind, ...]] = ("number", "truth", "empty")
     """The kinds of columns that the family reads."""
+
+    together: ClassVar[bool] = False
+    """Whether its columns are read together: a column then keeps those of the summaries that concern it."""
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
@@ -97,6 +126,15 @@ class Family:
     def options(self) -> dict[str, Any]:
         """The options by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def reads_declared(self) -> bool:
+        """Whether the family wants to know the values that a column's type declares."""
+        return False
+
+    def with_declared(self, labels: tuple[Label, ...] | None) -> Family:
+        """The family of a column whose type declares these values (None: it declares none)."""
+        return self
 
     estimate: ClassVar[Callable[..., Estimate]]
     """The parameters, from the merged statistics (one argument per summary) and the keyword `smoothing`: pure."""

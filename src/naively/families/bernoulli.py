@@ -6,10 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naively.errors import InputError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
 from naively.families.moments import Moments
 from naively.smoothing import Smoothing, require_number, smoothed_frequencies
+from naively.typing import FloatArray
+
+ROUNDING = 1e-12
+"""A count of "no" that is below zero by no more than this share of the count of "yes" is zero, but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +23,9 @@ class Bernoulli(Family):
 
     Parameters
     ----------
-    threshold : float, default=0.0
-        A cell counts as "yes" above it, as `binarize` in scikit-learn.
+    threshold : float or None, default=0.0
+        A cell counts as "yes" above it, as `binarize` in scikit-learn. With None the cells are 0 for "no", 1 for "yes",
+        or the share of a "yes" between them.
 
     Examples
     --------
@@ -29,16 +35,21 @@ class Bernoulli(Family):
     array([0.5 , 0.75])
     """
 
-    threshold: float = 0.0
+    threshold: float | None = 0.0
 
     def __post_init__(self) -> None:
-        require_number("Bernoulli(threshold)", self.threshold, at_least=-np.inf)
+        if self.threshold is not None:
+            require_number("Bernoulli(threshold)", self.threshold, at_least=-np.inf)
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
-        return (Summary("moments", observed=True, above=float(self.threshold)),)
+        return (Summary("moments", observed=True, above=self._above, nonnegative=self._above is None),)
+
+    @property
+    def _above(self) -> float | None:
+        return None if self.threshold is None else float(self.threshold)
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 
@@ -46,14 +57,30 @@ class Bernoulli(Family):
         """The probability of yes; smoothing adds pseudo-counts to no and yes."""
         assert statistics.observed is not None
         counts = np.stack([(statistics.observed - statistics.total).high, statistics.total.high], axis=-1)
+        if self.threshold is None:
+            _refuse_more_than_yes(statistics, counts)
         frequencies = smoothed_frequencies(counts, smoothing, [False, True])
         log_no, no_zero = logs_and_zeros(frequencies[..., 0])
         log_yes, no_other = logs_and_zeros(frequencies[..., 1])
         parameters = {"probability": frequencies[..., 1]}
-        return LinearEstimate(log_yes - log_no, log_no, no_other, no_zero, self.threshold, parameters=parameters)
+        return LinearEstimate(
+            *(log_yes - log_no, log_no, no_other, no_zero, self._above),
+            nonnegative=self.threshold is None,
+            parameters=parameters,
+        )
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
         """The same estimate, of sums without one row at a time: exact."""
-        return left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing), float(self.threshold))
+        return left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing), self._above)
+
+
+def _refuse_more_than_yes(statistics: Moments, counts: FloatArray) -> None:
+    more = counts[..., 0] < -ROUNDING * counts[..., 1]
+    if more.any():
+        column = statistics.columns[int(np.argwhere(more)[0][-1])]
+        raise InputError(
+            f"Column {column!r} holds numbers above 1, where 0 for no and 1 for yes belong. Give Bernoulli a threshold."
+        )
+    np.maximum(counts, 0.0, out=counts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -32,9 +32,11 @@ class Categorical(Family):
 
     Parameters
     ----------
-    categories : sequence, optional
+    categories : sequence or "declared", optional
         All values that the column can have. By default those that occurred. Declared ones count in smoothing from the
-        start, so that the probability of each is known before it is seen.
+        start, so that the probability of each is known before it is seen. "declared": those that the column's type
+        lists, used or not, as the levels of a factor do in R: the categories of a categorical type, both truth values
+        of a boolean one, none of text.
 
     Notes
     -----
@@ -51,17 +53,29 @@ class Categorical(Family):
 
     accepts: ClassVar[tuple[Kind, ...]] = READS_LABELS
 
-    categories: tuple[Label, ...] | None = None
+    categories: tuple[Label, ...] | Literal["declared"] | None = None
 
-    def __init__(self, categories: Sequence[Label] | None = None):
-        if categories is not None:
+    def __init__(self, categories: Sequence[Label] | Literal["declared"] | None = None):
+        if categories is not None and not (isinstance(categories, str) and categories == "declared"):
             if isinstance(categories, str) or len(categories) == 0:
                 raise ParameterError(
-                    f"Categorical(categories) must be a non-empty sequence of values, got {categories!r}."
+                    f"Categorical(categories) must be a non-empty sequence of values or 'declared', got {categories!r}."
                 )
             labels = {as_label(value, "Categorical(categories)"): None for value in categories}
             categories = tuple(sorted(labels, key=label_order))
         object.__setattr__(self, "categories", categories)
+
+    @property
+    def reads_declared(self) -> bool:
+        return self.categories == "declared"
+
+    def with_declared(self, labels: tuple[Label, ...] | None) -> Family:
+        return Categorical(labels or None) if self.reads_declared else self
+
+    @property
+    def known(self) -> tuple[Label, ...]:
+        """The values that count whether they occurred or not."""
+        return self.categories if isinstance(self.categories, tuple) else ()
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
@@ -73,28 +87,41 @@ class Categorical(Family):
 
     def estimate(self, statistics: Counts, *, smoothing: Smoothing) -> CategoricalEstimate:
         """The probability of each value; smoothing adds pseudo-counts to each."""
-        statistics = self._with_declared(statistics)
-        probabilities = [
-            smoothed_frequencies(statistics.table(position).high, smoothing, labels)
-            for position, labels in enumerate(statistics.categories)
-        ]
+        statistics = self.with_known(statistics)
+        probabilities: list[Any] = [None] * len(statistics.categories)
+        for labels, places in _with_same_values(statistics.categories).items():
+            counts = np.stack([statistics.table(place).high for place in places], axis=1)
+            frequencies = smoothed_frequencies(counts, smoothing, labels)
+            for position, place in enumerate(places):
+                probabilities[place] = frequencies[:, position]
         return CategoricalEstimate(statistics.categories, probabilities, statistics.cells.shape[0])
 
-    def _with_declared(self, statistics: Counts) -> Counts:
-        if self.categories is None:
-            return statistics
+    def with_known(self, statistics: Counts) -> Counts:
+        """The counts among all values that have a probability: those that occurred and those that count anyway."""
+        known = self._known_in(statistics)
         return statistics.with_categories(
-            tuple(merged_labels(labels, self.categories) for labels in statistics.categories)
+            tuple(merged_labels(*pair) for pair in zip(statistics.categories, known, strict=True))
         )
+
+    def _known_in(self, statistics: Counts) -> list[tuple[Label, ...]]:
+        """The values of each column that count whether or not they occurred."""
+        return [self.known] * len(statistics.columns)
+
+    def _lasting(self, statistics: Counts) -> list[tuple[Label, ...]]:
+        """The values of each column that count even if the last row that has them is taken away."""
+        return self._known_in(statistics)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Counts, *, smoothing: Smoothing) -> LeftOut:
         """Counts without the row: exact. A value that only the row has is unknown without it, unless declared."""
-        statistics = self._with_declared(statistics)
+        lasting = self._lasting(statistics)
+        statistics = self.with_known(statistics)
         book = Codebook(statistics.categories)
-        declared = set(self.categories or ())
-        stays = [np.array([label in declared for label in labels], dtype=bool) for labels in statistics.categories]
+        stays = [
+            np.array([label in known for label in labels], dtype=bool)
+            for labels, known in zip(statistics.categories, map(set, lasting), strict=True)
+        ]
 
         def evidence(block: IntArray, codes: IntArray, weights: FloatArray) -> FloatArray:
             places = book.places[reference.looked_up_cells(block, book.low, book.size, book.offset)]
@@ -111,6 +138,14 @@ class Categorical(Family):
             return result
 
         return LeftOut("codes", evidence, book)
+
+
+def _with_same_values(categories: Sequence[tuple[Label, ...]]) -> dict[tuple[Label, ...], list[int]]:
+    """The columns, by position, that have the same values: smoothing may look at all of them at once."""
+    groups: dict[tuple[Label, ...], list[int]] = {}
+    for place, labels in enumerate(categories):
+        groups.setdefault(labels, []).append(place)
+    return groups
 
 
 def _refuse_unknown(unknown: AnyArray, column: str) -> None:

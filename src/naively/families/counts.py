@@ -133,7 +133,7 @@ class Counts:
 
 def merged_labels(first: Sequence[Label], second: Sequence[Label]) -> tuple[Label, ...]:
     """The sorted union of two sorted sequences of labels."""
-    if first == second:
+    if first == second or not second:
         return tuple(first)
     return tuple(sorted({**dict.fromkeys(first), **dict.fromkeys(second)}, key=label_order))
 
@@ -169,16 +169,17 @@ def frequencies_without(
     rows, n_values = np.arange(len(places)), max(counts.shape[1], 1)
     of_class = counts.total(1)
     count, total = counts.high[:, places], np.repeat(of_class.high[:, None], len(places), axis=1)
-    count[codes, rows] = _left(counts[codes, places], weights)
-    total[codes, rows] = _left(of_class[codes], weights if in_all is None else in_all)
+    count[codes, rows] = what_is_left(counts[codes, places], weights)
+    total[codes, rows] = what_is_left(of_class[codes], weights if in_all is None else in_all)
     marginal, everything = count.sum(axis=0), total.sum(axis=0)
     before = np.broadcast_to(smoothing.pseudo_counts(counts.high, labels), counts.shape)
-    pseudo_counts = smoothing.pseudo_counts_without(before[:, places], marginal, everything, n_values)
+    pseudo_counts = smoothing.pseudo_counts_without(before[:, places], count, total, n_values)
     borrowed = share(marginal, everything, 1.0 / n_values)
     return share(count + pseudo_counts, total + before.sum(axis=1, keepdims=True), borrowed)
 
 
-def _left(count: Sum, weights: FloatArray) -> FloatArray:
+def what_is_left(count: Sum, weights: FloatArray) -> FloatArray:
+    """Counts once rows of these weights are taken away; refused where so much was never learnt."""
     left = (count - Sum(weights)).without_noise(count.high).high
     if (left < 0).any():
         raise ForgetError("These rows have values that the model has learnt less often: they were never all learnt.")

@@ -42,13 +42,20 @@ class Gaussian(Family):
     floor : float, default=1e-9
         The least variance, as a share of the column's variance over all classes; what it is a share of makes it free
         of scale. With ``rule="scikit-learn"`` it is `var_smoothing`.
-    rule : "column" or "scikit-learn", default="column"
+    rule : "column", "scikit-learn", "absolute" or "threshold", default="column"
         "column" lifts variances that are below the floor and leaves the others exact. "scikit-learn" adds
-        ``floor * (largest variance of any column)`` to every variance, as `GaussianNB` does.
+        ``floor * (largest variance of any column)`` to every variance, as `GaussianNB` does; "absolute" adds `floor`
+        itself. "threshold" puts `floor`, here a standard deviation in the column's unit, in the place of one of `eps`
+        or less, as R's packages do.
     interval : float, optional
         The resolution of values that were rounded, in the column's unit: 1 for whole years. A cell then gives the
         probability that a normal value is rounded to it, from half an interval below to half an interval above, which
         is never above 1; by default the density.
+    eps : float, default=0.0
+        The standard deviation that the rule "threshold" still replaces.
+    lone : "floor" or "silent", default="floor"
+        Under the rule "threshold": what becomes of a class with too few values for a standard deviation (one, if
+        `ddof` is 1). It gets `floor`, or its density counts as 1, whatever the value.
 
     Notes
     -----
@@ -71,21 +78,30 @@ class Gaussian(Family):
     ties: Literal["none", "feature", "class", "all"] = "none"
     ddof: Literal[0, 1] = 0
     floor: float = 1e-9
-    rule: Literal["column", "scikit-learn"] = "column"
+    rule: Literal["column", "scikit-learn", "absolute", "threshold"] = "column"
     interval: float | None = None
+    eps: float = 0.0
+    lone: Literal["floor", "silent"] = "floor"
 
     def __post_init__(self) -> None:
         if self.ties not in ("none", "feature", "class", "all"):
             raise ParameterError(f"Gaussian(ties) must be 'none', 'feature', 'class' or 'all', got {self.ties!r}.")
         if self.ddof not in (0, 1):
             raise ParameterError(f"Gaussian(ddof) must be 0 or 1, got {self.ddof!r}.")
-        if self.rule not in ("column", "scikit-learn"):
-            raise ParameterError(f"Gaussian(rule) must be 'column' or 'scikit-learn', got {self.rule!r}.")
+        if self.rule not in ("column", "scikit-learn", "absolute", "threshold"):
+            raise ParameterError(
+                f"Gaussian(rule) must be 'column', 'scikit-learn', 'absolute' or 'threshold', got {self.rule!r}."
+            )
+        if self.lone not in ("floor", "silent"):
+            raise ParameterError(f"Gaussian(lone) must be 'floor' or 'silent', got {self.lone!r}.")
         require_number("Gaussian(floor)", self.floor, at_least=0)
+        require_number("Gaussian(eps)", self.eps, at_least=0)
         if self.interval is not None:
             require_number("Gaussian(interval)", self.interval, at_least=0)
             if self.interval == 0:
                 raise ParameterError("Gaussian(interval) must be above 0; leave it out for densities.")
+            if self.rule == "threshold":
+                raise ParameterError("Gaussian(interval) gives probabilities, but rule='threshold' is for densities.")
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
@@ -116,6 +132,12 @@ class Gaussian(Family):
         variance = np.where(borrows, overall, variance)
         if self.rule == "scikit-learn":
             variance = variance + self.floor * overall.max(axis=-1, keepdims=True, initial=0.0)
+        elif self.rule == "threshold":
+            variance = np.where(np.sqrt(variance) <= self.eps, self.floor**2, variance)
+            if self.lone == "silent":
+                variance = np.where(weight <= self.ddof, np.nan, variance)
+        elif self.rule == "absolute":
+            variance = variance + self.floor
         else:
             variance = np.maximum(variance, self.floor * overall)
         return np.where(unknown, all_mean, mean), variance
@@ -182,8 +204,9 @@ def _centred(weight: Sum, total: Sum, square: Sum) -> Centred:
 class GaussianEstimate:
     """Means and variances of a group of columns, (classes, columns), or (classes, rows, columns) if rows differ.
 
-    A column in which a class has variance 0, all values being the same, gives no evidence. The kernels want the arrays
-    as (columns, classes) and the factor 1/2 inside the scale.
+    A column in which a class has variance 0, all values being the same, gives no evidence; where a variance is NaN, the
+    column gives none for that class. The kernels want the arrays as (columns, classes) and the factor 1/2 inside the
+    scale.
     """
 
     reads: ClassVar[str] = "numbers"
@@ -193,7 +216,8 @@ class GaussianEstimate:
 
     @cached_property
     def _speaks(self) -> Any:
-        return np.asarray((self.variance > 0).all(axis=0))[..., None]
+        unknown = np.isnan(self.variance)
+        return np.asarray(((self.variance > 0) | unknown).all(axis=0))[..., None] & ~classes_last(unknown)
 
     @cached_property
     def _mean(self) -> FloatArray:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from naively.additive.bells import KERNELS, bells
 from naively.additive.curves import Curve, Curves
 from naively.additive.densities import Density, Sample, kernel, kernel_of_scores, rescaled
 from naively.errors import ParameterError
@@ -24,25 +26,43 @@ ROOM = 5.0
 
 @dataclass(frozen=True)
 class Kernel(Family):
-    """A kernel density: the mean of Gaussian bells on the values of the class.
+    """A kernel density: the mean of bells on the values of the class.
 
     Each class's density is mixed with one row's worth of the density of all classes together, of twice the bandwidth:
-    where a class has no values nearby, the classes differ little.
+    where a class has no values nearby, the classes differ little. Without this `background` it is the density of R's
+    naive Bayes packages.
 
     Parameters
     ----------
-    bandwidth : "silverman" or float, default="silverman"
+    bandwidth : "silverman", "nrd0", float or sequence of float, default="silverman"
         The standard deviation of a bell: by Silverman's rule of thumb for each class, or given, in the column's unit.
         It is held above half a step of the grid of 2048 (normal scores: 512) points on which densities are computed.
+        Without background: the rule exactly as R's `bw.nrd0` has it, held above nothing, or one for each class in the
+        order of `classes_`.
     adjust : float, default=1.0
         Multiplies the bandwidth.
     scores : bool, default=False
         Work on the normal scores of the values, which are the same under any increasing transformation: right for
         skewed columns. The evidence is then the log-density of the score; `bandwidth` is in its unit.
+    kernel : str, default="gaussian"
+        The shape of the bells; without background also "rectangular", "triangular", "epanechnikov", "biweight",
+        "cosine" or "optcosine", each scaled to the standard deviation `bandwidth`, as in R's `density`.
+    background : bool, default=True
+        Mix with the density of all classes.
+    points : int, optional
+        Without background: compute the density of each class as R's `density` does, on a grid of so many points (512
+        there), to which the values are rounded. It differs from the exact sum by about a thousandth of its peak.
+    nearest : bool, default=False
+        With `points`: take the density of the nearest one, as klaR does, not that on the line between two.
 
     Notes
     -----
     Beyond the grid the evidence is constant, the same for all classes. A column with one distinct value gives none.
+
+    Without background the bells are summed exactly, on up to 2048 distinct values (more are rounded, all to the same
+    relative precision), at these values and at 512 points per class; between them the log-density is a straight line.
+    Beyond three bandwidths of the class's outermost values its density is held. A class with fewer than two values
+    takes the bandwidth of all classes together, one without any takes their density.
 
     Examples
     --------
@@ -52,19 +72,45 @@ class Kernel(Family):
     ['a', 'b', 'a']
     """
 
-    bandwidth: Literal["silverman"] | float = "silverman"
+    bandwidth: Literal["silverman", "nrd0"] | float | tuple[float, ...] = "silverman"
     adjust: float = 1.0
     scores: bool = False
+    kernel: str = "gaussian"
+    background: bool = True
+    points: int | None = None
+    nearest: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
-            if self.bandwidth != "silverman":
-                raise ParameterError(f"Kernel(bandwidth) must be 'silverman' or a number, got {self.bandwidth!r}.")
+            if self.bandwidth not in ("silverman", "nrd0"):
+                raise ParameterError(
+                    f"Kernel(bandwidth) must be 'silverman', 'nrd0' or a number, got {self.bandwidth!r}."
+                )
+        elif isinstance(self.bandwidth, Sequence):
+            object.__setattr__(self, "bandwidth", tuple(self.bandwidth))
+            for one in self.bandwidth:
+                _require_positive("Kernel(bandwidth)", one)
         else:
             _require_positive("Kernel(bandwidth)", self.bandwidth)
         _require_positive("Kernel(adjust)", self.adjust)
-        if not isinstance(self.scores, (bool, np.bool_)):
-            raise ParameterError(f"Kernel(scores) must be True or False, got {self.scores!r}.")
+        for name in ("scores", "background", "nearest"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ParameterError(f"Kernel({name}) must be True or False, got {getattr(self, name)!r}.")
+        if self.kernel not in KERNELS:
+            raise ParameterError(f"Kernel(kernel) must be one of {', '.join(map(repr, KERNELS))}, got {self.kernel!r}.")
+        plain = self.bandwidth == "nrd0" or isinstance(self.bandwidth, tuple) or self.kernel != "gaussian"
+        if plain and self.background:
+            raise ParameterError(
+                "Kernel(bandwidth='nrd0'), one bandwidth per class and other bells than 'gaussian' are for densities "
+                "without background: add background=False."
+            )
+        if self.scores and not self.background:
+            raise ParameterError("Kernel(scores=True) is for densities with background.")
+        if self.points is not None:
+            if isinstance(self.points, bool) or not isinstance(self.points, (int, np.integer)) or self.points < 2:
+                raise ParameterError(f"Kernel(points) must be a whole number of at least 2, got {self.points!r}.")
+            if self.background:
+                raise ParameterError("Kernel(points) is for densities without background: add background=False.")
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
@@ -94,12 +140,16 @@ class Kernel(Family):
         for place, histogram in enumerate(histograms.histograms):
             exact = (weight[:, place], mean[:, place], scatter[:, place])
             sample, exponent = rescaled(Sample(histogram.values(), histogram.counts, *exact))
-            silent = len(sample.values) < 2
+            silent = len(sample.values) < (2 if self.background else 1)
             result.append((None if silent else self._density(sample, exponent), sample.values, exponent))
         return result
 
     def _density(self, sample: Sample, exponent: int) -> Density:
-        given = None if isinstance(self.bandwidth, str) else float(self.bandwidth)
+        if not self.background:
+            given_by_rule = isinstance(self.bandwidth, str)
+            rule: Any = self.bandwidth if given_by_rule else np.ldexp(self.bandwidth, -exponent)
+            return bells(sample, rule, self.adjust, self.kernel, self.points, self.nearest)
+        given = None if isinstance(self.bandwidth, (str, tuple)) else float(self.bandwidth)
         if self.scores:
             return kernel_of_scores(sample, given, self.adjust, ROOM)
         return kernel(sample, None if given is None else float(np.ldexp(given, -exponent)), self.adjust, ROOM)

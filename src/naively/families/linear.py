@@ -14,6 +14,7 @@ import numpy as np
 
 from naively.families.base import LeftOut
 from naively.families.moments import Moments
+from naively.kernels import frozen, repays_compiler
 from naively.table import with_data
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -96,13 +97,22 @@ class LinearEstimate:
         if missing.any():
             values = np.where(missing, 0.0, values)
             scores -= with_data(rows, missing) @ np.ascontiguousarray(self.offset.T)
-        scores += with_data(rows, values) @ self._slope_by_column
+        self._add_products(scores, rows, values)
         scores += self._offset_of_all
         if self.base is not None:
             scores += np.asarray(with_data(rows, self.base(values)).sum(axis=1)).reshape(-1, 1)
         if self.no_other is not None:
             hits = with_data(rows, values != 0) @ np.ascontiguousarray(self.no_other.T, dtype=np.float64)
             scores[hits > 0] = -np.inf
+
+    def _add_products(self, scores: FloatArray, rows: Any, values: FloatArray) -> None:
+        if repays_compiler(len(values) * scores.shape[1]):
+            from naively.kernels.sparse_scores import add_sparse_products
+
+            cells = (frozen(part) for part in (values, rows.indices, rows.indptr, self._slope_by_column))
+            add_sparse_products(*cells, scores)
+        else:
+            scores += with_data(rows, values) @ self._slope_by_column
 
     @cached_property
     def _slope_by_column(self) -> FloatArray:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
 from naively.families.moments import Moments
@@ -17,9 +19,16 @@ from naively.typing import FloatArray
 class Poisson(Family):
     """Numbers of events.
 
-    Smoothing adds pseudo-rows that have the column's rate over all classes: the class's rate is
-    ``(sum + alpha * overall rate) / (rows + alpha)``, a Gamma prior in plain words. A column without a single event
-    tells no class from another.
+    Parameters
+    ----------
+    pseudo : "rows" or "events", default="rows"
+        What smoothing adds. Rows that have the column's rate over all classes: the class's rate is
+        ``(sum + alpha * overall rate) / (rows + alpha)``, a Gamma prior in plain words. Or events alone, as R's
+        naivebayes does: ``(sum + alpha) / rows``.
+
+    Notes
+    -----
+    A column without a single event, pseudo-events included, tells no class from another.
 
     Examples
     --------
@@ -29,6 +38,12 @@ class Poisson(Family):
     >>> model.parameters()["x0"]["rate"]
     array([2., 0.])
     """
+
+    pseudo: Literal["rows", "events"] = "rows"
+
+    def __post_init__(self) -> None:
+        if self.pseudo not in ("rows", "events"):
+            raise ParameterError(f"Poisson(pseudo) must be 'rows' or 'events', got {self.pseudo!r}.")
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
@@ -44,10 +59,10 @@ class Poisson(Family):
         weight, total = statistics.observed.high, statistics.total.high
         everything = weight.sum(axis=0)
         overall = total.sum(axis=0) / np.where(everything > 0, everything, 1.0)
-        pseudo_rows = pseudo_rows_of(smoothing)
-        rows = weight + pseudo_rows
-        rate = np.where(rows > 0, (total + pseudo_rows * overall) / np.where(rows > 0, rows, 1.0), overall)
-        silent = np.broadcast_to(overall == 0, rate.shape)
+        alpha = pseudo_rows_of(smoothing)
+        rows, events = (weight + alpha, alpha * overall) if self.pseudo == "rows" else (weight, alpha)
+        rate = np.where(rows > 0, (total + events) / np.where(rows > 0, rows, 1.0), overall)
+        silent = np.broadcast_to((rate == 0).all(axis=0), rate.shape)
         slope, no_other = logs_and_zeros(np.where(silent, 1.0, rate))
         offset = np.where(silent, 0.0, -rate)
         return LinearEstimate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class Stacked(Family):
     >>> model.predict([[1.4], [7.7]]).tolist()
     ['a', 'b']
     """
+
+    is_distribution: ClassVar[bool] = False
 
     densities: tuple[str, ...] = DENSITIES
 

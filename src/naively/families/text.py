@@ -11,6 +11,7 @@ import numpy as np
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.linear import logs_and_zeros
+from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of
 from naively.families.text_without import left_out_views
 from naively.families.tokens import Tokens, TokenTable, Vocabulary
 from naively.smoothing import Smoothing, smoothed_frequencies
@@ -21,7 +22,6 @@ from naively.typing import AnyArray, FloatArray
 
 EVENTS = ("multinomial", "bernoulli", "complement")
 TALLIES = ("count", "presence", "log")
-Lengths = tuple[int, int]
 Texts = Sequence[Sequence[str | None]]
 """A block of texts: for each column, those of its rows."""
 
@@ -116,19 +116,19 @@ class Text(Family):
         most_tokens: int | None = None,
     ):
         given = {
-            "words": _lengths("words", words),
-            "characters": _lengths("characters", characters),
-            "lowercase": _flag("lowercase", lowercase),
-            "stop_words": _stop_words(stop_words),
-            "min_count": _at_least("min_count", min_count, 0),
-            "event": _one_of("event", event, EVENTS),
-            "tally": _one_of("tally", tally, TALLIES),
-            "idf": _flag("idf", idf),
-            "unit_length": _flag("unit_length", unit_length),
-            "normalise": _flag("normalise", normalise),
+            "words": lengths("words", words),
+            "characters": lengths("characters", characters),
+            "lowercase": flag("lowercase", lowercase),
+            "stop_words": stop_words_of(stop_words),
+            "min_count": at_least("min_count", min_count, 0),
+            "event": one_of("event", event, EVENTS),
+            "tally": one_of("tally", tally, TALLIES),
+            "idf": flag("idf", idf),
+            "unit_length": flag("unit_length", unit_length),
+            "normalise": flag("normalise", normalise),
             "tokenizer": tokenizer,
-            "buckets": None if buckets is None else int(_at_least("buckets", buckets, 2)),
-            "most_tokens": None if most_tokens is None else int(_at_least("most_tokens", most_tokens, 1)),
+            "buckets": None if buckets is None else int(at_least("buckets", buckets, 2)),
+            "most_tokens": None if most_tokens is None else int(at_least("most_tokens", most_tokens, 1)),
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -361,56 +361,3 @@ class TextEstimate:
 
 def _places(statistics: Sequence[Tokens]) -> range:
     return range(len(statistics[0].columns))
-
-
-# -- options ------------------------------------------------------------------------------------------------------
-
-
-def _lengths(name: str, given: Any) -> Lengths | None:
-    if given is None:
-        return None
-    pair = (given, given) if isinstance(given, (int, np.integer)) else tuple(given) if _is_pair(given) else ()
-    whole = len(pair) == 2 and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in pair)
-    if not whole or not 1 <= pair[0] <= pair[1] <= 8:
-        raise ParameterError(
-            f"Text({name}) must be a length or a pair of them, shortest and longest, between 1 and 8; got {given!r}."
-        )
-    return int(pair[0]), int(pair[1])
-
-
-def _is_pair(given: Any) -> bool:
-    return isinstance(given, (list, tuple)) and len(given) == 2
-
-
-def _stop_words(given: Any) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    if isinstance(given, str):
-        if given != "english":
-            raise ParameterError(f"Text(stop_words) must be 'english' or a list of words, got {given!r}.")
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        given = ENGLISH_STOP_WORDS
-    words = list(given)
-    if not all(isinstance(word, str) for word in words):
-        raise ParameterError(f"Text(stop_words) must hold words, got {words[:5]!r}.")
-    return tuple(sorted(set(words)))
-
-
-def _flag(name: str, given: Any) -> bool:
-    if not isinstance(given, (bool, np.bool_)):
-        raise ParameterError(f"Text({name}) must be True or False, got {given!r}.")
-    return bool(given)
-
-
-def _at_least(name: str, given: Any, least: float) -> float:
-    number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
-    if not number or not least <= given < np.inf:
-        raise ParameterError(f"Text({name}) must be a number of at least {least:g}, got {given!r}.")
-    return float(given) if isinstance(given, (float, np.floating)) else int(given)
-
-
-def _one_of(name: str, given: Any, known: Sequence[str]) -> Any:
-    if given not in known:
-        raise ParameterError(f"Text({name}) must be one of {', '.join(map(repr, known))}; got {given!r}.")
-    return given

@@ -33,13 +33,17 @@ def _looked_up(value: int, low: int, size: int, offset: int) -> int:
 def count_values(
     block: IntArray, codes: IntArray, low: IntArray, size: IntArray, offset: IntArray, counts: IntArray
 ) -> None:
-    """Add one to the cell of each value; `counts` has shape (classes, cells)."""
+    """Add one to the cell of each value; `counts` has shape (classes, cells).
+
+    Unsigned positions are taken as they are; of signed ones each would be asked whether it counts from the end.
+    """
     n_rows, n_columns = block.shape
     if n_columns == 1:  # a column of a data frame, kept in registers
         first_low, first_size, first_offset = low[0], size[0], offset[0]
         for row in range(n_rows):
             if codes[row] >= 0:
-                counts[codes[row], _cell(block[row, 0], first_low, first_size, first_offset)] += 1
+                cell = _cell(block[row, 0], first_low, first_size, first_offset)
+                counts[np.uint64(codes[row]), np.uint64(cell)] += 1
         return
     for row in range(n_rows):
         code = codes[row]
@@ -47,7 +51,7 @@ def count_values(
             continue
         for column in range(n_columns):
             cell = _cell(block[row, column], low[column], size[column], offset[column])
-            counts[code, cell] += 1
+            counts[code, np.uint64(cell)] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -63,11 +67,9 @@ def count_bytes(block: AnyArray, codes: IntArray, width: int, counts: IntArray) 
         if code < 0:
             continue
         cells = counts[code]
-        first = 0
         for column in range(n_columns):
             value = np.uint64(block[row, column])  # a negative one becomes a huge one
-            cells[first + np.int64(min(value, last))] += 1
-            first += width
+            cells[np.uint64(column * width) + min(value, last)] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -103,12 +105,12 @@ def add_looked_up(
         if n_classes == 2:  # the usual case, kept in registers
             first, second = scores[row, 0], scores[row, 1]
             for column in range(n_columns):
-                cell = _looked_up(block[row, column], low[column], size[column], offset[column])
+                cell = np.uint64(_looked_up(block[row, column], low[column], size[column], offset[column]))
                 first += table[cell, 0]
                 second += table[cell, 1]
             scores[row, 0], scores[row, 1] = first, second
         else:
             for column in range(n_columns):
-                cell = _looked_up(block[row, column], low[column], size[column], offset[column])
+                cell = np.uint64(_looked_up(block[row, column], low[column], size[column], offset[column]))
                 for code in range(n_classes):
                     scores[row, code] += table[cell, code]

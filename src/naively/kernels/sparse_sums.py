@@ -84,10 +84,10 @@ def add_sparse_counts(
         whole = True
         for position in range(starts[code], starts[code + 1]):
             row = order[position]
-            for cell in range(indptr[row], indptr[row + 1]):
+            for cell in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):  # unsigned: never from the end
                 value = data[cell]
                 whole &= value == np.floor(value)
-                sums[indices[cell]] += value
+                sums[np.uint64(indices[cell])] += value
         if not whole:
             return False
     return True

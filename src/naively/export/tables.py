@@ -1,0 +1,231 @@
+"""The statistics of a model as plain lists, dicts, strings and numbers, and back, with every check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from naively.errors import ModelFileError
+from naively.export.texts import refuse_tokenizer, tokens_from, tokens_to_dict, view_from
+from naively.families import Summary
+from naively.families.counts import Counts
+from naively.families.histograms import Histograms
+from naively.families.joint_sums import JointSums
+from naively.families.moments import Moments
+from naively.families.tokens import Tokens
+from naively.histogram import Histogram
+from naively.labels import label_order
+from naively.reservoir import Reservoir
+from naively.statistics import ColumnStatistics
+from naively.sums import Sum
+from naively.typing import AnyArray
+
+SPECIAL = ("labels", "numbers", "cuts", "view")
+"""What only joint summaries, or those of texts, have."""
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+def sum_to_dict(values: Sum) -> dict[str, Any]:
+    """A sum: shape, high and low parts, row by row."""
+    low = None if values.low is None else values.low.ravel().tolist()
+    return {"shape": list(values.shape), "high": values.high.ravel().tolist(), "low": low}
+
+
+def summary_to_dict(summary: Summary) -> dict[str, Any]:
+    """A summary; what only joint ones, or those of texts, have is left out of the others."""
+    refuse_tokenizer(summary.view)
+    return {name: value for name, value in asdict(summary).items() if name not in SPECIAL or value}
+
+
+def table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
+    """The statistics of some columns."""
+    common = {"summary": summary_to_dict(summary), "columns": list(table.columns)}
+    if isinstance(table, Tokens):
+        return {**common, "texts": [tokens_to_dict(one, sum_to_dict) for one in table.tables]}
+    if isinstance(table, JointSums):
+        return {
+            **common,
+            "categories": [list(labels) for labels in table.categories],
+            "cells": table.cells.tolist(),
+            **{name: sum_to_dict(getattr(table, name)) for name in ("weight", "total", "cross")},
+        }
+    if isinstance(table, Counts):
+        return {
+            **common,
+            "categories": [list(labels) for labels in table.categories],
+            "cells": sum_to_dict(table.cells),
+        }
+    if isinstance(table, Histograms):
+        return {**common, "histograms": [_histogram_to_dict(one) for one in table.histograms]}
+    parts = {"total": table.total, "observed": table.observed, "square": table.square}
+    return {**common, **{name: None if part is None else sum_to_dict(part) for name, part in parts.items()}}
+
+
+def _histogram_to_dict(one: Histogram) -> dict[str, Any]:
+    return {"level": one.level, "cap": one.cap, "keys": one.keys.tolist(), "counts": one.counts.ravel().tolist()}
+
+
+def kept_to_dict(kept: Reservoir) -> dict[str, Any]:
+    """The sample of rows; missing numbers are null."""
+    return {
+        "capacity": kept.capacity,
+        "hashes": kept.hashes.tolist(),
+        "codes": kept.codes.tolist(),
+        "weights": kept.weights.tolist(),
+        "columns": {
+            name: {
+                "numeric": cells.dtype.kind == "f",
+                "cells": [None if value is None or value != value else value for value in cells.tolist()],
+            }
+            for name, cells in kept.columns.items()
+        },
+    }
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def summary_from(entry: Any) -> Summary:
+    """The inverse of `summary_to_dict`."""
+    given = dict(entry)
+    for name in ("labels", "numbers"):
+        given[name] = tuple(text_from(member) for member in given.get(name, ()))
+    cuts = given.get("cuts", ())
+    given["cuts"] = tuple(None if one is None else tuple(_floats(one, (len(one),)).tolist()) for one in cuts)
+    summary = Summary(**{**given, "view": view_from(given.get("view"))})
+    known = summary.kind in ("moments", "counts", "histogram", "joint", "tokens")
+    require(known, f"unknown kind of statistics {summary.kind!r}")
+    require((summary.kind == "tokens") == (summary.view is not None), "a summary of texts has a view, and no other")
+    require((summary.kind == "joint") == bool(summary.members), "a joint summary has members, and no other")
+    require(len(summary.cuts) in (0, len(summary.labels)), "as many cuts as labels")
+    require(all(list(one) == sorted(set(one)) for one in summary.cuts if one is not None), "cuts must ascend")
+    require(all(list(some) == sorted(set(some)) for some in (summary.labels, summary.numbers)), "members out of order")
+    return summary
+
+
+def table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> ColumnStatistics:
+    """The inverse of `table_to_dict`."""
+    columns = tuple(text_from(name) for name in entry["columns"])
+    if summary.kind == "joint":
+        require(columns == summary.members, "a joint table must have its members as columns")
+        return _joint_from(entry, summary, n_classes)
+    if summary.kind == "counts":
+        categories = _categories_from(entry["categories"], len(columns))
+        shape = (n_classes, sum(map(len, categories)))
+        return Counts(columns, categories, sum_from(entry["cells"], shape, nonnegative=True))
+    if summary.view is not None:
+        require(len(entry["texts"]) == len(columns), "as many token tables as text columns")
+        tables = tuple(tokens_from(one, n_classes, summary.view, sum_from) for one in entry["texts"])
+        return Tokens(columns, n_classes, tables)
+    if summary.kind == "histogram":
+        require(len(entry["histograms"]) == len(columns), "as many histograms as columns")
+        return Histograms(columns, tuple(_histogram_from(one, n_classes) for one in entry["histograms"]), n_classes)
+    shape = (n_classes, len(columns))
+    require((entry["observed"] is not None) == summary.observed, "'observed' does not fit the summary")
+    require((entry["square"] is not None) == summary.squares, "'square' does not fit the summary")
+    return Moments(
+        columns,
+        sum_from(entry["total"], shape, nonnegative=summary.nonnegative),
+        sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
+        sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
+    )
+
+
+def _categories_from(entry: Any, n_columns: int) -> tuple[tuple[Any, ...], ...]:
+    categories = tuple(tuple(label_from(label) for label in labels) for labels in entry)
+    require(len(categories) == n_columns, "as many lists of categories as columns")
+    for labels in categories:
+        require(list(labels) == sorted(set(labels), key=label_order), "categories must be sorted and distinct")
+    return categories
+
+
+def _joint_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> JointSums:
+    categories = _categories_from(entry["categories"], len(summary.labels))
+    cells, n = entry["cells"], len(summary.numbers)
+    require(cells == sorted(cells) and len(set(map(tuple, cells))) == len(cells), "cells must be sorted and distinct")
+    for cell in cells:
+        inside = len(cell) == len(categories) and all(
+            type(code) is int and 0 <= code < len(labels) for code, labels in zip(cell, categories, strict=True)
+        )
+        require(inside, "a cell does not fit the categories")
+    shape = (n_classes, len(cells))
+    return JointSums(
+        summary.labels,
+        summary.numbers,
+        categories,
+        np.array(cells, dtype=np.int64).reshape(len(cells), len(categories)),
+        sum_from(entry["weight"], shape, nonnegative=True),
+        sum_from(entry["total"], (*shape, n), nonnegative=False),
+        sum_from(entry["cross"], (*shape, n * (n + 1) // 2), nonnegative=False),
+    )
+
+
+def _histogram_from(entry: Mapping[str, Any], n_classes: int) -> Histogram:
+    keys = np.array([int(key) for key in entry["keys"]], dtype=np.int64)
+    require(bool((np.diff(keys) > 0).all()), "the keys of a histogram must ascend")
+    require((0 <= entry["level"] < 64 and 0 < len(keys) <= entry["cap"]) or len(keys) == 0, "a histogram is too fine")
+    counts = _floats(entry["counts"], (n_classes, len(keys)))
+    require(bool((counts >= 0).all()), "a count is negative")
+    return Histogram(int(entry["level"]), keys, counts, int(entry["cap"]))
+
+
+def kept_from(entry: Mapping[str, Any] | None, names: tuple[str, ...], n_classes: int) -> Reservoir | None:
+    """The inverse of `kept_to_dict`."""
+    if entry is None:
+        return None
+    hashes = np.array([int(value) for value in entry["hashes"]], dtype=np.uint64)
+    n_rows = len(hashes)
+    codes = np.array([int(value) for value in entry["codes"]], dtype=np.int64)
+    weights = _floats(entry["weights"], (n_rows,))
+    require(len(codes) == n_rows and bool(((codes >= 0) & (codes < n_classes)).all()), "a kept row has no class")
+    require(bool((weights > 0).all()) and bool((np.diff(hashes.astype(object)) >= 0).all()), "kept rows out of order")
+    columns: dict[str, AnyArray] = {}
+    for name, column in entry["columns"].items():
+        require(name in names and len(column["cells"]) == n_rows, f"the kept cells of {name!r} do not fit")
+        if column["numeric"]:
+            known = _floats([0.0 if value is None else value for value in column["cells"]], (n_rows,))
+            columns[name] = np.where([value is None for value in column["cells"]], np.nan, known)
+        else:
+            columns[name] = np.empty(n_rows, dtype=object)
+            columns[name][:] = [None if value is None else label_from(value) for value in column["cells"]]
+    return Reservoir(int(entry["capacity"]), hashes, codes, weights, columns)
+
+
+def sum_from(entry: Mapping[str, Any], shape: tuple[int, ...], nonnegative: bool) -> Sum:
+    """The inverse of `sum_to_dict`."""
+    require(tuple(entry["shape"]) == shape, f"a table has the shape {entry['shape']}, expected {list(shape)}")
+    high = _floats(entry["high"], shape)
+    low = None if entry["low"] is None else _floats(entry["low"], shape)
+    require(not nonnegative or bool((high >= 0).all()), "a weight, count or square is negative")
+    fits = low is None or bool((np.abs(low) <= np.spacing(np.abs(high))).all())
+    require(fits, "the low part of a sum is larger than the rounding of its high part")
+    return Sum(high, low)
+
+
+def _floats(values: Any, shape: tuple[int, ...]) -> Any:
+    require(isinstance(values, list) and all(type(value) in (int, float) for value in values), "numbers were expected")
+    array = np.array(values, dtype=np.float64)
+    require(bool(np.isfinite(array).all()), "a number is not finite")
+    return array.reshape(shape)
+
+
+def text_from(value: Any) -> str:
+    """A string, and nothing else."""
+    require(isinstance(value, str), f"text was expected, got {value!r}")
+    return str(value)
+
+
+def label_from(value: Any) -> Any:
+    """A label."""
+    require(isinstance(value, (bool, int, float, str)), f"a label was expected, got {value!r}")
+    return value
+
+
+def require(condition: bool, message: str) -> None:
+    """Refuse the file if something in it is not so."""
+    if not condition:
+        raise ModelFileError(message)

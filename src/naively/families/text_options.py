@@ -1,0 +1,67 @@
+"""The options of `Text`, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from naively.errors import ParameterError
+
+Lengths = tuple[int, int]
+
+
+def lengths(name: str, given: Any) -> Lengths | None:
+    """A length, or a pair of the shortest and the longest."""
+    if given is None:
+        return None
+    pair = (given, given) if isinstance(given, (int, np.integer)) else tuple(given) if _is_pair(given) else ()
+    whole = len(pair) == 2 and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in pair)
+    if not whole or not 1 <= pair[0] <= pair[1] <= 8:
+        raise ParameterError(
+            f"Text({name}) must be a length or a pair of them, shortest and longest, between 1 and 8; got {given!r}."
+        )
+    return int(pair[0]), int(pair[1])
+
+
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, (list, tuple)) and len(given) == 2
+
+
+def stop_words_of(given: Any) -> tuple[str, ...]:
+    """The words that are left out, sorted."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        if given != "english":
+            raise ParameterError(f"Text(stop_words) must be 'english' or a list of words, got {given!r}.")
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        given = ENGLISH_STOP_WORDS
+    words = list(given)
+    if not all(isinstance(word, str) for word in words):
+        raise ParameterError(f"Text(stop_words) must hold words, got {words[:5]!r}.")
+    return tuple(sorted(set(words)))
+
+
+def flag(name: str, given: Any) -> bool:
+    """True or False."""
+    if not isinstance(given, (bool, np.bool_)):
+        raise ParameterError(f"Text({name}) must be True or False, got {given!r}.")
+    return bool(given)
+
+
+def at_least(name: str, given: Any, least: float) -> float:
+    """A number that is large enough."""
+    number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+    if not number or not least <= given < np.inf:
+        raise ParameterError(f"Text({name}) must be a number of at least {least:g}, got {given!r}.")
+    return float(given) if isinstance(given, (float, np.floating)) else int(given)
+
+
+def one_of(name: str, given: Any, known: Sequence[str]) -> Any:
+    """One of the known names."""
+    if given not in known:
+        raise ParameterError(f"Text({name}) must be one of {', '.join(map(repr, known))}; got {given!r}.")
+    return given
