@@ -78,7 +78,7 @@ class Text(Family):
     >>> messages = ["win a free prize now", "free cash, call now", "are you home for lunch", "call me after lunch"]
     >>> model = NaiveBayes("textbook", families={"message": Text(words=1, tally="count")})
     >>> model = model.fit({"message": messages}, ["spam", "spam", "ham", "ham"])
-    >>> model.predict({"message": ["a free lunch", "free prize"]}).tolist()
+    >>> model.predict({"message": ["lunch at home", "free prize"]}).tolist()
     ['ham', 'spam']
     """
 
