@@ -17,12 +17,13 @@ import numpy as np
 from scipy.special import log_softmax
 
 from naively.additive.model import Column
+from naively.checks import require_whole
 from naively.dependence.ande import estimate_one_parent
 from naively.dependence.counts import PairCounts, count_pairs
 from naively.dependence.discretise import BinPlan, columns_within_budget, plan_bins
 from naively.dependence.pairs import BLOCK_NUMBERS, MIN_GAIN, PairCorrections, estimate_corrections
 from naively.door import read_table
-from naively.errors import InputError, NaivelyWarning, ParameterError, listed
+from naively.errors import InputError, NaivelyWarning, listed
 from naively.families import Summary
 from naively.independence import Independence, crossed_counts, independence_test
 from naively.leave_one_out import codes_among
@@ -88,7 +89,7 @@ def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bin
     (['x0', 'x2'], [True, False, False])
     """
     model._require_fitted()
-    _require_bins(bins)
+    require_whole("bins", bins, at_least=2)
     table, classes, codes, weights = read_rows(X, y, sample_weight)
     codes = codes_among(model.classes_, classes, codes)
     weights = np.ones(len(codes)) if weights is None else weights
@@ -142,7 +143,7 @@ def independence(a: Any, b: Any, given: Any = None, sample_weight: Any = None, b
     >>> independence(thunder, rain, given=sky).p_value > 0.99
     True
     """
-    _require_bins(bins)
+    require_whole("bins", bins, at_least=2)
     data = {"a": list(a), "b": list(b), **({} if given is None else {"given": list(given)})}
     table = read_table(data)
     weights = np.ones(table.n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -158,11 +159,6 @@ def independence(a: Any, b: Any, given: Any = None, sample_weight: Any = None, b
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
-
-
-def _require_bins(bins: Any) -> None:
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise ParameterError(f"bins must be a whole number of at least 2, got {bins!r}.")
 
 
 def _columns_of(model: NaiveBayes, table: Table) -> tuple[list[Column], list[str]]:

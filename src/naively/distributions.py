@@ -19,6 +19,7 @@ from naively.families import (
     Bernoulli,
     Binned,
     Categorical,
+    Codes,
     Family,
     Gaussian,
     Kernel,
@@ -128,7 +129,7 @@ def distributions(
         if read is None or not factor.family.is_distribution or getattr(factor.family, "scores", False):
             raise ParameterError(
                 f"{factor.family!r} tells classes apart, but is no distribution of a column's values, which this "
-                "needs. Use another family, for example Kernel(), StudentT() or Gaussian()."
+                "needs. Use another family, for example Gaussian() or Kernel() for numbers, Categorical() for labels."
             )
         tables = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
         result.append(read(factor, tables, statistics.class_weight.high, length))
@@ -273,6 +274,7 @@ _READERS: dict[type[Family], Callable[..., Distribution]] = {
     Poisson: _poisson,
     Bernoulli: _bernoulli,
     Categorical: _categorical,
+    Codes: _categorical,
     Multinomial: _multinomial,
     Kernel: _kernel,
     Binned: _binned,

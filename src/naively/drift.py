@@ -165,6 +165,8 @@ def _apart(statistics: Statistics) -> Statistics:
         margins: tuple[Any, Any] = table.margins()
         for summary, margin in zip((Summary("counts"), Gaussian().summaries[0]), margins, strict=True):
             new = [name for name in margin.columns if name not in seen]
+            if not new:
+                continue
             seen.update(new)
             known: Any = tables.get(summary, empty_table(summary, (), len(statistics.classes)))
             left, right = known.aligned_with(margin.for_columns(new))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from naively.answers import Answers
+from naively.checks import require_whole
 from naively.credible import certain, credible_bounds, uncertain_prior
 from naively.decision import Decider, log_prior
 from naively.distributions import Distribution, Labels, distributions
@@ -16,7 +17,7 @@ from naively.draws import DrawnColumn, as_rows, as_table, draw_columns
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError
 from naively.evidence import checked_numbers, chosen_columns, make_factors
-from naively.families import Gaussian, Multinomial, Stacked
+from naively.families import Family, Gaussian, Multinomial, Stacked, Thresholded
 from naively.imputation import filled, fillings
 from naively.recipes import RECIPES, as_recipe
 from naively.schema import position_of
@@ -109,8 +110,7 @@ class Generation(Answers):
         return as_rows(columns, self.schema_), np.asarray(self.classes_[codes])
 
     def _sampled_codes(self, n: Any, y: Any, rng: np.random.Generator) -> IntArray:
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise ParameterError(f"sample(n) must be a whole number of at least 1, got {n!r}.")
+        require_whole("n", n)
         if len(self.classes_) == 0:
             raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
         if y is None:
@@ -269,24 +269,22 @@ class Generation(Answers):
         return posterior
 
     def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
-        for distribution in self._imputing():
-            if isinstance(distribution, Labels) and member in distribution.members:
+        for distribution in self._imputing(member):
+            if isinstance(distribution, Labels):
                 place = int(np.flatnonzero(distribution.members == member)[0])
                 return distribution.values[place], distribution.probabilities[place]
         raise ParameterError(
             f"Column {self.schema_.names[member]!r} holds numbers, not labels. Use impute, which gives their mean."
         )
 
-    def _imputing(self) -> list[Distribution]:
-        """What each class expects of each column; of numbers without a density the mean is that of the class."""
+    def _imputing(self, member: int | None = None) -> list[Distribution]:
+        """What each class expects of each column, or of one; of numbers without a density it is the class's mean."""
         recipe = as_recipe(self.recipe)
-        families = [
-            Gaussian() if isinstance(family, Stacked) or getattr(family, "scores", False) else family
-            for family in self._checked_families(recipe)
-        ]
+        families = [_expecting(family) for family in self._checked_families(recipe)]
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
-        return distributions(factors, self.schema_, self.statistics_)
+        wanted = [factor for factor in factors if member is None or member in factor.members]
+        return distributions(wanted, self.schema_, self.statistics_)
 
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
         """The error that remains when the model is the truth: that of the best possible rule, by simulation.
@@ -376,6 +374,13 @@ class Generation(Answers):
         return credible_bounds(
             self.schema_, families, smoothings, self.statistics_, table, positions, prior, deviations
         )
+
+
+def _expecting(family: Family | None) -> Family | None:
+    """The family that says what is expected of a cell, in the place of one whose evidence is no density."""
+    if isinstance(family, Thresholded):
+        return _expecting(family.family)
+    return Gaussian() if isinstance(family, Stacked) or getattr(family, "scores", False) else family
 
 
 def _log_coefficients(table: Table, chosen: IntArray | None) -> FloatArray:
