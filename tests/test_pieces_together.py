@@ -165,3 +165,47 @@ def test_surfaces_of_counts_begin_at_zero(family):
     ax = plot_decision_surface(NaiveBayes("textbook", families=family).fit(X, y), X, y)
     assert ax.get_xlim()[0] == ax.get_ylim()[0] == 0
     assert ax.get_xlim()[1] > X[:, 0].max()
+
+
+# -- clear words ----------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_drawn_into_the_library_that_is_wanted():
+    polars = pytest.importorskip("polars")
+    X, y = rows()
+    model = NaiveBayes("textbook").fit(X, y)
+    drawn, labels = model.sample(20, seed=0, like=polars.DataFrame(X))
+    assert isinstance(drawn, polars.DataFrame)
+    usual, same = model.sample(20, seed=0)
+    assert labels.tolist() == same.tolist()
+    assert drawn["coat"].to_list() == usual["coat"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda model, X: model.sample(2, y="d"), "y must be one of the classes 'a', 'b', 'c', got 'd'"),
+        (lambda model, X: plot_decision_surface(model, X, columns=None), "columns must be two names or positions"),
+        (lambda model, X: drift.compare(model, NaiveBayes()), "not fitted yet"),
+        (lambda model, X: drift.since(model, NaiveBayes()), "not fitted yet"),
+        (lambda model, X: compat.e1071(laplace=-1), "laplace must be a finite number of at least 0, got -1"),
+        (lambda model, X: compat.klar(fL="one"), "fL must be a finite number"),
+        (lambda model, X: compat.naivebayes(laplace=None), "laplace must be a finite number"),
+    ],
+)
+def test_what_is_wrong_is_named_as_it_was_given(ask, message):
+    X, y = rows()
+    with pytest.raises(ValueError, match=message):
+        ask(NaiveBayes("textbook").fit(X, y), X)
+
+
+def test_trees_that_were_cut_apart_do_not_merge_and_say_how_they_would():
+    X, y = rows()
+    halves = [{name: cells[part] for name, cells in X.items()} for part in (slice(0, 60), slice(60, 120))]
+    first = TAN().fit(halves[0], y[:60])
+    with pytest.raises(ValueError, match=r"cuts=first.cuts_"):
+        first + TAN().fit(halves[1], y[60:])
+    merged = first + TAN(cuts=first.cuts_).fit(halves[1], y[60:])
+    np.testing.assert_allclose(
+        merged.predict_proba(X), TAN(cuts=first.cuts_).fit(X, y).predict_proba(X), rtol=1e-12, atol=1e-15
+    )

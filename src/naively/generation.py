@@ -67,7 +67,9 @@ class _OfDensities:
 class Generation(Answers):
     """The part of `NaiveBayes` for this."""
 
-    def sample(self, n: int = 1, *, y: Any = None, seed: Any = None, length: Any = None) -> tuple[Any, AnyArray]:
+    def sample(
+        self, n: int = 1, *, y: Any = None, seed: Any = None, length: Any = None, like: Any = None
+    ) -> tuple[Any, AnyArray]:
         """Draw rows from the model: a class from the prior, then every cell from its column's distribution.
 
         Parameters
@@ -80,12 +82,14 @@ class Generation(Answers):
         length : float or dict by group, optional
             The total of a row's counts, for `Multinomial` columns, which say nothing about it; by default the mean
             total of the class, rounded.
+        like : data frame, optional
+            Another one, for its library; by default pandas.
 
         Returns
         -------
         X : data frame or ndarray
-            An array if the model was fitted on one (or on anything without names), else a pandas frame; without pandas
-            a dict of arrays. No cell is missing: the model does not know why cells are.
+            An array if the model was fitted on one (or on anything without names), else a data frame; without pandas a
+            dict of arrays. No cell is missing: the model does not know why cells are.
         y : ndarray of shape (n,)
 
         Notes
@@ -107,7 +111,7 @@ class Generation(Answers):
         rng = np.random.default_rng(seed)
         codes = self._sampled_codes(n, y, rng)
         columns = self._drawn(codes, rng, length)
-        return as_rows(columns, self.schema_), np.asarray(self.classes_[codes])
+        return as_rows(columns, self.schema_, like), np.asarray(self.classes_[codes])
 
     def _sampled_codes(self, n: Any, y: Any, rng: np.random.Generator) -> IntArray:
         require_whole("n", n)
@@ -122,10 +126,10 @@ class Generation(Answers):
             return rng.choice(len(self.classes_), size=int(n), p=prior).astype(np.int64)
         labels = np.asarray(y)
         if labels.ndim == 0:
-            return np.full(int(n), self._class_code(labels.item()), dtype=np.int64)
+            return np.full(int(n), self._class_code(labels.item(), "y"), dtype=np.int64)
         if labels.shape != (int(n),):
             raise ParameterError(f"sample(y) must be one class, or n={n} of them; its shape is {labels.shape}.")
-        return np.array([self._class_code(label) for label in labels.tolist()], dtype=np.int64)
+        return np.array([self._class_code(label, "y") for label in labels.tolist()], dtype=np.int64)
 
     def _drawn(self, codes: IntArray, rng: np.random.Generator, length: Any = None) -> list[DrawnColumn]:
         return draw_columns(self._distributions("sample", length), self.schema_, codes, rng)

@@ -80,7 +80,7 @@ def plot_decision_surface(
 
 def _two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
     index = {name: place for place, name in enumerate(model.schema_.names)}
-    if isinstance(columns, str) or len(columns) != 2:
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) != 2:
         raise ParameterError(f"columns must be two names or positions, got {columns!r}.")
     members = [position_of(column, index, "columns") for column in columns]
     for member in members:
@@ -91,7 +91,7 @@ def _two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
 
 def _codes(model: NaiveBayes, y: Any, n_rows: int) -> IntArray:
     classes, codes = read_target(y, n_rows)
-    return np.array([model._class_code(label) for label in classes.tolist()], dtype=np.int64)[codes]
+    return np.array([model._class_code(label, "y") for label in classes.tolist()], dtype=np.int64)[codes]
 
 
 def _draw_surface(model: NaiveBayes, members: Sequence[int], points: FloatArray, ax: Axes) -> None:
