@@ -209,3 +209,27 @@ def test_trees_that_were_cut_apart_do_not_merge_and_say_how_they_would():
     np.testing.assert_allclose(
         merged.predict_proba(X), TAN(cuts=first.cuts_).fit(X, y).predict_proba(X), rtol=1e-12, atol=1e-15
     )
+
+
+# -- columns of which nothing is known ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["gaussian", "studentt", "kernel", "binned", "poisson"])
+def test_nothing_is_expected_of_a_column_without_a_known_cell(family):
+    X = np.column_stack([np.arange(1.0, 9.0), np.full(8, np.nan)])
+    model = NaiveBayes("textbook", families=family).fit(X, [0, 1] * 4)
+    X[0, 0] = np.nan
+    filled = model.impute(X)
+    assert not np.isnan(filled[:, 0]).any()
+    assert np.isnan(filled[:, 1]).all()
+    drawn, _ = model.sample(5, seed=0)
+    assert np.isnan(drawn[:, 1]).all()
+    assert not np.isnan(drawn[:, 0]).any()
+    assert 0 <= model.bayes_error(50, seed=0).error <= 0.5
+
+
+def test_variances_that_cannot_be_shared_are_refused_for_what_they_are():
+    X = np.array([[1.0], [1.0], [2.0], [2.0], [np.nan]])
+    model = NaiveBayes("textbook", families=Gaussian(ties="feature")).fit(X, ["a", "a", "b", "b", "c"])
+    with pytest.raises(ValueError, match="column 'x0' a class has no known value"):
+        model.discriminant()
