@@ -64,7 +64,7 @@ def count(
         if summary.kind == "counts":
             tables[summary] = count_categories(rows, names, chosen)
         elif summary.kind == "histogram":
-            tables[summary] = count_histograms(rows, names, chosen)
+            tables[summary] = count_histograms(rows, names, chosen, summary.most_cells)
         elif summary.kind == "joint":
             tables[summary] = sum_jointly(jointly, summary)
         else:

@@ -21,8 +21,8 @@ from naively.statistics import ColumnStatistics
 from naively.sums import Sum
 from naively.typing import AnyArray
 
-JOINT_ONLY = ("labels", "numbers", "cuts")
-"""What only joint summaries have."""
+SPECIAL = ("labels", "numbers", "cuts", "most_cells")
+"""What only some summaries have."""
 
 # -- writing --------------------------------------------------------------------------------------------------------
 
@@ -34,8 +34,8 @@ def sum_to_dict(values: Sum) -> dict[str, Any]:
 
 
 def summary_to_dict(summary: Summary) -> dict[str, Any]:
-    """A summary; what only joint ones have is left out of the others."""
-    return {name: value for name, value in asdict(summary).items() if name not in JOINT_ONLY or value}
+    """A summary; what only some have is left out of the others."""
+    return {name: value for name, value in asdict(summary).items() if name not in SPECIAL or value}
 
 
 def table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:

@@ -30,6 +30,8 @@ class Summary:
     cuts : tuple
         For each of `labels` the cut points that turn its numbers into bins, or None where its values are labels as they
         are; empty if no column is cut.
+    most_cells : int, optional
+        How many cells a histogram may have, if not the usual number.
     """
 
     kind: Literal["moments", "counts", "histogram", "joint"]
@@ -40,6 +42,7 @@ class Summary:
     labels: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     cuts: tuple[tuple[float, ...] | None, ...] = ()
+    most_cells: int | None = None
 
     @property
     def members(self) -> tuple[str, ...]:
