@@ -309,7 +309,7 @@ def test_priors_are_weights_in_class_order_or_by_class():
         (lambda: compat.clop("rows"), "'classes' or 'features'"),
         (lambda: compat.klar(prior="even"), "prior must be numbers"),
         (lambda: compat.klar(prior=[0, 0]), "prior must be numbers"),
-        (lambda: compat.e1071(laplace=-1).fit([[1.0], [2.0]], [0, 1]), "smoothing must be a finite number"),
+        (lambda: compat.e1071(laplace=-1).fit([[1.0], [2.0]], [0, 1]), "laplace must be a finite number"),
         (lambda: ByKind(numbers="gaussian"), r"ByKind\(numbers\) must be a family"),
         (lambda: ByKind(counts=Gaussian(ddof=1)), "keep different statistics"),
         (lambda: MEstimate(1, "columns"), "must be one of 'uniform'"),

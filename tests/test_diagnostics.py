@@ -209,3 +209,21 @@ def test_no_spanning_tree_is_heavier(root):
         assert parent in seen
         seen.add(child)
     assert seen == set(range(5))
+
+
+def test_the_correlation_is_within_classes_weighted_and_over_known_rows():
+    rng = np.random.default_rng(5)
+    y, weights = np.arange(200) % 2, rng.integers(0, 3, 200).astype(float)
+    X = rng.normal(size=(200, 3)) * [1.0, 1e6, 1.0] + 1e3 * y[:, None]
+    X[:, 1] += 1e6 * X[:, 0]
+    X[rng.random(200) < 0.2, 1] = np.nan
+    X[:, 2] = 7.0
+    table = dependence(NaiveBayes("textbook").fit(X, y, weights), X, y, weights).set_index(["first", "second"])
+    repeated = np.repeat(np.arange(200), weights.astype(int))
+    known = repeated[~np.isnan(X[repeated, 1])]
+    left = [X[known, column].copy() for column in (0, 1)]
+    for values in left:
+        for code in (0, 1):
+            values[y[known] == code] -= values[y[known] == code].mean()
+    assert np.isclose(table.loc[("x0", "x1"), "correlation"], np.corrcoef(*left)[0, 1], rtol=1e-9)
+    assert np.isnan(table.loc[("x0", "x2"), "correlation"])  # a constant has none

@@ -21,6 +21,7 @@ from naively.schema import Schema
 from naively.statistics import Statistics, merged_classes
 from naively.table import Table
 from naively.target import read_rows, read_target
+from naively.tempered import stacked_densities
 from naively.typing import AnyArray, FloatArray
 
 
@@ -257,7 +258,10 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
         check_prior(self.prior)
         self._prior_rule()
-        return Schema.of_table(table, self._first_families(table, recipe, weights))
+        families = self._first_families(table, recipe, weights)
+        if recipe.tempering is not None:
+            stacked_densities(table.names, families)
+        return Schema.of_table(table, families)
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         """The families of the columns of a first table; models that cut numbers into bins look at the rows, too."""

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from naively.checks import require_number
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.families import Bernoulli, ByKind, Categorical, Family, Gaussian, Kernel, Poisson, Thresholded
@@ -57,6 +58,7 @@ def e1071(laplace: float = 0, threshold: float = 0.001, eps: float = 0) -> Naive
     >>> model.predict_proba({"weight": [14.0], "coat": ["striped"]}).round(4)
     array([[0., 1.]])
     """
+    require_number("laplace", laplace, at_least=0)
     labels = Thresholded(Categorical("declared"), threshold, eps)
     return _configured(_numbers(threshold, eps, eps), labels, laplace)
 
@@ -99,6 +101,7 @@ def klar(
     >>> model.predict_proba([[3.0]]).round(3)
     array([[0.971, 0.029]])
     """
+    require_number("fL", fL, at_least=0)
     density = Kernel(bw, adjust, kernel=kernel, background=False, points=n, nearest=True)
     numbers = Thresholded(density, threshold) if usekernel else _numbers(threshold, 0, 0)
     return _configured(numbers, Thresholded(Categorical("declared"), threshold), fL, prior=prior)
@@ -146,6 +149,7 @@ def naivebayes(
     >>> model.parameters()["eggs"]["rate"].round(3)
     array([0.667, 5.5  ])
     """
+    require_number("laplace", laplace, at_least=0)
     density = Kernel(bw, adjust, kernel=kernel, background=False, points=n)
     numbers = Thresholded(density, threshold) if usekernel else _numbers(threshold, eps, 0, "silent")
     labels: Family = Categorical("declared")

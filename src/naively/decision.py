@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from naively.checks import require_number
 from naively.errors import NaivelyWarning, ParameterError, listed
 from naively.families.linear import logs_and_zeros
-from naively.smoothing import Smoothing, per_value, require_number, smoothed_frequencies
+from naively.smoothing import Smoothing, per_value, smoothed_frequencies
 from naively.typing import AnyArray, FloatArray, IntArray
 
 FEW_CLASSES = 32

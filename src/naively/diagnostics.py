@@ -10,20 +10,22 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_softmax
 
 from naively.additive.terms import Column
+from naively.checks import require_whole
+from naively.correlation import correlations, in_units_of_spread
 from naively.dependence.ande import estimate_one_parent
 from naively.dependence.counts import PairCounts, count_pairs
 from naively.dependence.discretise import BinPlan, columns_within_budget, plan_bins
 from naively.dependence.pairs import BLOCK_NUMBERS, MIN_GAIN, PairCorrections, estimate_corrections
 from naively.door import read_table
-from naively.errors import InputError, NaivelyWarning, ParameterError, listed
+from naively.errors import InputError, NaivelyWarning, listed
 from naively.families import Summary
+from naively.frames import tidy_frame
 from naively.independence import Independence, crossed_counts, independence_test
 from naively.leave_one_out import codes_among
 from naively.recipes import as_recipe
@@ -88,7 +90,7 @@ def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bin
     (['x0', 'x2'], [True, False, False])
     """
     model._require_fitted()
-    _require_bins(bins)
+    require_whole("bins", bins, at_least=2)
     table, classes, codes, weights = read_rows(X, y, sample_weight)
     codes = codes_among(model.classes_, classes, codes)
     weights = np.ones(len(codes)) if weights is None else weights
@@ -105,7 +107,7 @@ def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bin
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     overcounted, gain = _costs(corrections, cells, codes, weights, answers, model.class_count_, first, second)
     tests = [independence_test(_pair_table(counts, plan, i, k)) for i, k in pairs]
-    correlation = [_correlation(columns[i], columns[k], codes, weights) for i, k in pairs]
+    correlation = _correlations(columns, codes, weights)[first, second]
     return _framed(names, first, second, tests, correlation, overcounted, gain, weights.sum(), X)
 
 
@@ -142,7 +144,7 @@ def independence(a: Any, b: Any, given: Any = None, sample_weight: Any = None, b
     >>> independence(thunder, rain, given=sky).p_value > 0.99
     True
     """
-    _require_bins(bins)
+    require_whole("bins", bins, at_least=2)
     data = {"a": list(a), "b": list(b), **({} if given is None else {"given": list(given)})}
     table = read_table(data)
     weights = np.ones(table.n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -158,11 +160,6 @@ def independence(a: Any, b: Any, given: Any = None, sample_weight: Any = None, b
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
-
-
-def _require_bins(bins: Any) -> None:
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise ParameterError(f"bins must be a whole number of at least 2, got {bins!r}.")
 
 
 def _columns_of(model: NaiveBayes, table: Table) -> tuple[list[Column], list[str]]:
@@ -247,6 +244,7 @@ def _costs(
     shares = np.repeat(class_weights[None, :], len(codes), axis=0)
     shares[rows, codes] = 0.0
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    alone = log_softmax(answers, axis=1)[rows, codes]
     overcounted, gain = np.empty(len(first)), np.empty(len(first))
     block = max(1, BLOCK_NUMBERS // max(answers.size, 1))
     for start in range(0, len(first), block):
@@ -256,7 +254,7 @@ def _costs(
         rest = np.einsum("rc,rcp->rp", shares, ratio)
         overcounted[part] = -(weights @ (own - rest)) / total
         joined = log_softmax(answers[:, :, None] + ratio, axis=1)[rows, codes]
-        gain[part] = weights @ (joined - log_softmax(answers, axis=1)[rows, codes][:, None]) / total
+        gain[part] = weights @ (joined - alone[:, None]) / total
     return overcounted, gain
 
 
@@ -266,23 +264,15 @@ def _pair_table(counts: PairCounts, plan: BinPlan, first: int, second: int) -> F
     return counts.pairs[i : i + plan.sizes[first], k : k + plan.sizes[second]].transpose(2, 0, 1)
 
 
-def _correlation(first: Column, second: Column, codes: IntArray, weights: FloatArray) -> float | None:
-    """The correlation of two columns of numbers around their class means; None of labels and constants."""
-    if first[0] != "numeric" or second[0] != "numeric":
-        return None
-    a, b = (np.asarray(column[1], dtype=np.float64) for column in (first, second))
-    known = ~np.isnan(a) & ~np.isnan(b)
-    a, b = (_residual(values[known], codes[known], weights[known]) for values in (a, b))
-    scale = math.sqrt(float(weights[known] @ a**2)) * math.sqrt(float(weights[known] @ b**2))
-    return float(weights[known] @ (a * b)) / scale if scale > 0 else None
-
-
-def _residual(values: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Numbers around the mean of their class, in units of their largest, so that no square overflows."""
-    values = values / max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
-    totals, sums = np.bincount(codes, weights=weights), np.bincount(codes, weights=weights * values)
-    residual = values - (sums / np.where(totals > 0, totals, 1.0))[codes]
-    return np.where(np.abs(residual) > 1e-14, residual, 0.0)
+def _correlations(columns: list[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    """The correlations (columns, columns) of numbers around their class means; NaN of labels and constants."""
+    numeric = [place for place, (kind, _) in enumerate(columns) if kind == "numeric"]
+    result = np.full((len(columns), len(columns)), np.nan)
+    if numeric:
+        block = np.column_stack([np.asarray(columns[place][1], dtype=np.float64) for place in numeric])
+        values = in_units_of_spread(block, codes)
+        result[np.ix_(numeric, numeric)] = correlations(values, codes, slice(0, len(numeric)), weights)
+    return result
 
 
 # -- naming -----------------------------------------------------------------------------------------------------------
@@ -293,7 +283,7 @@ def _framed(
     first: IntArray,
     second: IntArray,
     tests: list[Independence],
-    correlation: list[float | None],
+    correlation: FloatArray,
     overcounted: FloatArray,
     gain: FloatArray,
     n_rows: float,
@@ -309,22 +299,11 @@ def _framed(
         "information": np.array([test.information for test in tests]) / bit,
         "corrected": np.array([test.corrected for test in tests]) / bit,
         "p_value": p_values,
-        "correlation": np.array(correlation, dtype=object),
+        "correlation": np.array([None if np.isnan(one) else one for one in correlation.tolist()], dtype=object),
         "overcounted": overcounted / bit,
         "gain": gain / bit,
         "hurts": hurts,
     }
     order = np.argsort(-gain, kind="stable")
-    return _as_frame({name: values[order].tolist() for name, values in data.items()}, X)
-
-
-def _as_frame(data: dict[str, list[Any]], X: Any) -> Any:
-    import narwhals as nw
-
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame) and find_spec("pandas") is None:
-        return data
-    types: dict[str, Any] = dict.fromkeys(data, nw.Float64())
-    types |= {"first": nw.String(), "second": nw.String(), "hurts": nw.Boolean()}
-    backend = frame.implementation if isinstance(frame, nw.DataFrame) else nw.Implementation.PANDAS
-    return nw.from_dict(data, schema=types, backend=backend).to_native()
+    kinds = {**dict.fromkeys(data, "f"), "first": "U", "second": "U", "hurts": "b"}
+    return tidy_frame({name: values[order].tolist() for name, values in data.items()}, kinds, X)

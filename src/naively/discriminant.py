@@ -270,6 +270,11 @@ def _line_of_counts(factor: Factor, estimate: LinearEstimate, columns: Sequence[
 def _line_of_normals(factor: Factor, estimate: GaussianEstimate, columns: Sequence[str], base: int) -> Lines:
     mean, variance = estimate.mean, estimate.variance
     bent = [name for name, differs in zip(columns, (variance != variance[0]).any(axis=0), strict=True) if differs]
+    if bent and getattr(factor.family, "ties", "none") in ("feature", "all"):
+        raise ParameterError(
+            f"The model has no linear discriminant: in column {listed(bent)} a class has no known value, and each of "
+            "the others always has the same, so there is no variance to share. Leave the column out."
+        )
     if bent:
         raise ParameterError(
             f"The model has no linear discriminant: in column {listed(bent)} ({factor.family!r}) the variance differs "

@@ -8,7 +8,7 @@ Each factor of a model becomes one of two things, by its family: `Numbers`, whos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from naively.families import (
     Bernoulli,
     Binned,
     Categorical,
+    Codes,
     Family,
     Gaussian,
     Kernel,
@@ -128,11 +129,26 @@ def distributions(
         if read is None or not factor.family.is_distribution or getattr(factor.family, "scores", False):
             raise ParameterError(
                 f"{factor.family!r} tells classes apart, but is no distribution of a column's values, which this "
-                "needs. Use another family, for example Kernel(), StudentT() or Gaussian()."
+                "needs. Use another family, for example Gaussian() or Kernel() for numbers, Categorical() for labels."
             )
         tables = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
-        result.append(read(factor, tables, statistics.class_weight.high, length))
+        found = read(factor, tables, statistics.class_weight.high, length)
+        result.append(_without_unknown(found, tables[0]) if isinstance(found, Numbers) else found)
     return result
+
+
+def _without_unknown(found: Numbers, table: Any) -> Numbers:
+    """The same, but of a column without a single known cell nothing is expected or drawn: NaN."""
+    if isinstance(table, Histograms):
+        unknown = np.array([not len(histogram.keys) for histogram in table.histograms])
+    elif table.observed is not None:
+        unknown = np.asarray(table.observed.high.sum(axis=0) == 0)
+    else:
+        return found
+    if not unknown.any():
+        return found
+    mean = np.where(unknown, np.nan, found.mean)
+    return replace(found, mean=mean, draw=lambda codes, rng: np.where(unknown, np.nan, found.draw(codes, rng)))
 
 
 def _gaussian(factor: Factor, *_: Any) -> Numbers:
@@ -273,6 +289,7 @@ _READERS: dict[type[Family], Callable[..., Distribution]] = {
     Poisson: _poisson,
     Bernoulli: _bernoulli,
     Categorical: _categorical,
+    Codes: _categorical,
     Multinomial: _multinomial,
     Kernel: _kernel,
     Binned: _binned,

@@ -72,12 +72,12 @@ def as_table(columns: Sequence[DrawnColumn], schema: Schema) -> Table:
     return ColumnsTable(named, n_rows, schema.named)
 
 
-def as_rows(columns: Sequence[DrawnColumn], schema: Schema) -> Any:
-    """The drawn rows as people read them: a pandas frame, or a dict of arrays without pandas; else an array."""
+def as_rows(columns: Sequence[DrawnColumn], schema: Schema, like: Any = None) -> Any:
+    """The drawn rows as people read them: a frame of the library of `like`, or of pandas, or a dict; else an array."""
     arrays = [column.array() for column in columns]
     if not schema.named:
         numeric = all(array.dtype.kind in "bf" for array in arrays)
         return np.column_stack([array.astype(np.float64 if numeric else object) for array in arrays])
     data = dict(zip(schema.names, arrays, strict=True))
-    frame = native_frame({name: array.tolist() for name, array in data.items()}, None)
+    frame = native_frame({name: array.tolist() for name, array in data.items()}, like)
     return data if frame is None else frame

@@ -69,6 +69,8 @@ def since(now: NaiveBayes, earlier: NaiveBayes) -> NaiveBayes:
     >>> since(now, earlier).statistics_ == NaiveBayes("textbook").fit(X[2:], y[2:]).statistics_
     True
     """
+    earlier._require_fitted()
+    now._require_fitted()
     return now.with_statistics(now.statistics_ - earlier.statistics_)
 
 
@@ -117,6 +119,8 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
     >>> [(change["column"], change["class"]) for change in found if change["p_adjusted"] < 0.05]
     [('x1', 0), ('x1', 1)]
     """
+    before._require_fitted()
+    after._require_fitted()
     first, second = before.statistics_, after.statistics_
     records = [_prior_record(first, second)]
     there = dict(zip(second.classes.tolist(), second.class_weight.high.tolist(), strict=True))
@@ -165,6 +169,8 @@ def _apart(statistics: Statistics) -> Statistics:
         margins: tuple[Any, Any] = table.margins()
         for summary, margin in zip((Summary("counts"), Gaussian().summaries[0]), margins, strict=True):
             new = [name for name in margin.columns if name not in seen]
+            if not new:
+                continue
             seen.update(new)
             known: Any = tables.get(summary, empty_table(summary, (), len(statistics.classes)))
             left, right = known.aligned_with(margin.for_columns(new))

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from naively.checks import require_whole
 from naively.decision import class_prior, log_prior
 from naively.engines.threads import thread_count
 from naively.errors import ParameterError, SchemaError
@@ -140,10 +140,7 @@ class Estimation:
         return joints
 
     def _checked_kept_rows(self) -> int:
-        count = self.kept_rows
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise ParameterError(f"kept_rows must be a whole number of at least 1, got {count!r}.")
-        return int(count)
+        return require_whole("kept_rows", self.kept_rows)
 
     def _is_fitted(self) -> bool:
         return "statistics_" in self.__dict__

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from naively.answers import Answers
+from naively.checks import require_whole
 from naively.credible import certain, credible_bounds, uncertain_prior
 from naively.decision import Decider, log_prior
 from naively.distributions import Distribution, Labels, distributions
@@ -16,7 +17,7 @@ from naively.draws import DrawnColumn, as_rows, as_table, draw_columns
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError
 from naively.evidence import checked_numbers, chosen_columns, make_factors
-from naively.families import Gaussian, Multinomial, Stacked
+from naively.families import Family, Gaussian, Multinomial, Stacked, Thresholded
 from naively.imputation import filled, fillings
 from naively.recipes import RECIPES, as_recipe
 from naively.schema import position_of
@@ -66,7 +67,9 @@ class _OfDensities:
 class Generation(Answers):
     """The part of `NaiveBayes` for this."""
 
-    def sample(self, n: int = 1, *, y: Any = None, seed: Any = None, length: Any = None) -> tuple[Any, AnyArray]:
+    def sample(
+        self, n: int = 1, *, y: Any = None, seed: Any = None, length: Any = None, like: Any = None
+    ) -> tuple[Any, AnyArray]:
         """Draw rows from the model: a class from the prior, then every cell from its column's distribution.
 
         Parameters
@@ -79,12 +82,14 @@ class Generation(Answers):
         length : float or dict by group, optional
             The total of a row's counts, for `Multinomial` columns, which say nothing about it; by default the mean
             total of the class, rounded.
+        like : data frame, optional
+            Another one, for its library; by default pandas.
 
         Returns
         -------
         X : data frame or ndarray
-            An array if the model was fitted on one (or on anything without names), else a pandas frame; without pandas
-            a dict of arrays. No cell is missing: the model does not know why cells are.
+            An array if the model was fitted on one (or on anything without names), else a data frame; without pandas a
+            dict of arrays. No cell is missing: the model does not know why cells are.
         y : ndarray of shape (n,)
 
         Notes
@@ -106,11 +111,10 @@ class Generation(Answers):
         rng = np.random.default_rng(seed)
         codes = self._sampled_codes(n, y, rng)
         columns = self._drawn(codes, rng, length)
-        return as_rows(columns, self.schema_), np.asarray(self.classes_[codes])
+        return as_rows(columns, self.schema_, like), np.asarray(self.classes_[codes])
 
     def _sampled_codes(self, n: Any, y: Any, rng: np.random.Generator) -> IntArray:
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise ParameterError(f"sample(n) must be a whole number of at least 1, got {n!r}.")
+        require_whole("n", n)
         if len(self.classes_) == 0:
             raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
         if y is None:
@@ -122,10 +126,10 @@ class Generation(Answers):
             return rng.choice(len(self.classes_), size=int(n), p=prior).astype(np.int64)
         labels = np.asarray(y)
         if labels.ndim == 0:
-            return np.full(int(n), self._class_code(labels.item()), dtype=np.int64)
+            return np.full(int(n), self._class_code(labels.item(), "y"), dtype=np.int64)
         if labels.shape != (int(n),):
             raise ParameterError(f"sample(y) must be one class, or n={n} of them; its shape is {labels.shape}.")
-        return np.array([self._class_code(label) for label in labels.tolist()], dtype=np.int64)
+        return np.array([self._class_code(label, "y") for label in labels.tolist()], dtype=np.int64)
 
     def _drawn(self, codes: IntArray, rng: np.random.Generator, length: Any = None) -> list[DrawnColumn]:
         return draw_columns(self._distributions("sample", length), self.schema_, codes, rng)
@@ -269,24 +273,22 @@ class Generation(Answers):
         return posterior
 
     def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
-        for distribution in self._imputing():
-            if isinstance(distribution, Labels) and member in distribution.members:
+        for distribution in self._imputing(member):
+            if isinstance(distribution, Labels):
                 place = int(np.flatnonzero(distribution.members == member)[0])
                 return distribution.values[place], distribution.probabilities[place]
         raise ParameterError(
             f"Column {self.schema_.names[member]!r} holds numbers, not labels. Use impute, which gives their mean."
         )
 
-    def _imputing(self) -> list[Distribution]:
-        """What each class expects of each column; of numbers without a density the mean is that of the class."""
+    def _imputing(self, member: int | None = None) -> list[Distribution]:
+        """What each class expects of each column, or of one; of numbers without a density it is the class's mean."""
         recipe = as_recipe(self.recipe)
-        families = [
-            Gaussian() if isinstance(family, Stacked) or getattr(family, "scores", False) else family
-            for family in self._checked_families(recipe)
-        ]
+        families = [_expecting(family) for family in self._checked_families(recipe)]
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
-        return distributions(factors, self.schema_, self.statistics_)
+        wanted = [factor for factor in factors if member is None or member in factor.members]
+        return distributions(wanted, self.schema_, self.statistics_)
 
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
         """The error that remains when the model is the truth: that of the best possible rule, by simulation.
@@ -376,6 +378,13 @@ class Generation(Answers):
         return credible_bounds(
             self.schema_, families, smoothings, self.statistics_, table, positions, prior, deviations
         )
+
+
+def _expecting(family: Family | None) -> Family | None:
+    """The family that says what is expected of a cell, in the place of one whose evidence is no density."""
+    if isinstance(family, Thresholded):
+        return _expecting(family.family)
+    return Gaussian() if isinstance(family, Stacked) or getattr(family, "scores", False) else family
 
 
 def _log_coefficients(table: Table, chosen: IntArray | None) -> FloatArray:

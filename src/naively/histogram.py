@@ -148,7 +148,10 @@ class Histogram:
 
     def __add__(self, other: Histogram) -> Histogram:
         """Merge: the histogram of both sets of rows."""
-        cap, level = min(self.cap, other.cap), max(self.level, other.level)
+        caps = [one.cap for one in (self, other) if len(one.keys)] or [
+            max(self.cap, other.cap)
+        ]  # empty ones bound none
+        cap, level = min(caps), max(self.level, other.level)
         left, right = self.coarsened(level), other.coarsened(level)
         keys = np.union1d(left.keys, right.keys)
         counts = np.zeros((self.n_classes, len(keys)))

@@ -72,8 +72,8 @@ def fillings(
         block = table.numbers(there, slice(0, table.n_rows))[some]
         mean = np.einsum("rcj,rj->rc", distribution.expected(block), posterior[some])
         for place, rows in enumerate(gaps):
-            if len(rows):
-                values_of_rows = mean[np.searchsorted(some, rows), place]
+            values_of_rows = mean[np.searchsorted(some, rows), place]
+            if len(rows) and not np.isnan(values_of_rows).all():  # nothing is known of some columns
                 yield Filling(int(there[place]), rows, values_of_rows.tolist(), numeric=True)
 
 

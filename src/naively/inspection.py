@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from naively.additive_form import LogOdds, additive_form
 from naively.answers import Answers
+from naively.checks import require_whole
 from naively.contrast import Contrast
 from naively.decision import log_prior
 from naively.discriminant import Discriminant, linear_factors
@@ -52,8 +51,7 @@ class Inspection(Answers):
         >>> log_odds.columns["x0"](3.5).tolist()
         [0.0, 0.0]
         """
-        if isinstance(n_points, bool) or not isinstance(n_points, (int, np.integer)) or n_points < 2:
-            raise ParameterError(f"n_points must be a whole number of at least 2, got {n_points!r}.")
+        n_points = require_whole("n_points", n_points, at_least=2)
         contrast = self._contrast(base, prior, "log_odds()")
         together = next((factor for factor in contrast.scorer.factors if factor.family.together), None)
         if together is not None:
@@ -62,7 +60,7 @@ class Inspection(Answers):
                 f"Column {name!r} is read together with others, so it has no function of its own: log_odds() is for "
                 "models whose columns stand alone. explain() gives the evidence of each row."
             )
-        return additive_form(contrast, self.parameters(), int(n_points))
+        return additive_form(contrast, self.parameters(), n_points)
 
     def discriminant(self, base: Any = None, prior: Any = None) -> Discriminant:
         """The linear discriminant ``F(x) = w . x + b`` of each class against a base class.

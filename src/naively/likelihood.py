@@ -138,6 +138,10 @@ def factor_log_likelihood(factor: Factor, schema: Any, statistics: Statistics) -
         What the factor was estimated from.
     """
     names = [schema.names[member] for member in factor.members.tolist()]
+    if factor.family.together:
+        raise _refusal(
+            names[0], "it is read together with others, and rows where some of them are missing are not kept"
+        )
     if not factor.family.is_distribution:
         raise _refusal(
             names[0], f"{factor.family.name()!r} evidence tells classes apart and is no density of the value"
@@ -197,8 +201,8 @@ def _of_cells(estimate: Any, names: Sequence[str], statistics: Statistics) -> fl
 
 def _refusal(column: str, why: str) -> RecipeError:
     return RecipeError(
-        f"Column {column!r} has no log-likelihood: {why}. Use another family for it, such as Gaussian() or Binned(); "
-        "or sum predict_joint_log_proba(X) at the rows' own classes."
+        f"Column {column!r} has no log-likelihood: {why}. Read it by itself with another family, such as Gaussian() or "
+        "Binned(); or sum predict_joint_log_proba(X) at the rows' own classes."
     )
 
 
@@ -217,7 +221,8 @@ def parameter_counts(model: NaiveBayes) -> ParameterCounts:
     -------
     ParameterCounts
         The free ones of the prior are K - 1 if it is estimated, none if it is given. The cuts of `Binned` and the prior
-        of `StudentT` are not counted. `Kernel` and `Stacked` have no fixed number: they raise a `RecipeError`.
+        of `StudentT` are not counted. `Joint` factors and the tree of `TAN` count all combinations, seen or not.
+        `Kernel` and `Stacked` have no fixed number: they raise a `RecipeError`.
 
     Examples
     --------

@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 
 from naively.errors import ParameterError, RecipeError
 from naively.evidence import Factor
-from naively.families import Bernoulli, Binned, Categorical, Family, Gaussian, Multinomial, Poisson, StudentT
+from naively.families import (
+    Bernoulli,
+    Binned,
+    Categorical,
+    Family,
+    Gaussian,
+    JointFamily,
+    Multinomial,
+    Poisson,
+    StudentT,
+)
+from naively.families.tree import TreeFamily
 
 
 class Count(NamedTuple):
@@ -174,8 +185,24 @@ def found_in(family: Family, estimate: Any, n_classes: int, n_columns: int) -> F
             return _all_free(gaussian_parameter_count(n_classes, n_columns, family.ties))
         case StudentT():  # of the normal distribution whose mean and variance are not known for certain
             return _all_free(gaussian_parameter_count(n_classes, n_columns, "feature" if family.pooled else "none"))
+        case JointFamily():
+            return _of_joint(family, estimate, n_classes)
+        case TreeFamily():
+            stored = sum(table.size for table in estimate.tables)
+            sizes = [len(labels) for labels in estimate.categories]
+            return Found(Count(stored, stored - sum(table[..., 0].size for table in estimate.tables)), sizes)
         case _:
             return None
+
+
+def _of_joint(family: JointFamily, estimate: Any, n_classes: int) -> Found:
+    """One table of all combinations of labels; of numbers, means for each of them and covariances as they are tied."""
+    sizes, n_numbers = estimate.sums.sizes, len(family.numbers)
+    n_cells = n_classes * math.prod(sizes)
+    covariances = {"none": n_cells, "class": n_classes, "all": 1}[family.joint.ties]
+    normals = n_cells * n_numbers + covariances * (n_numbers * (n_numbers + 1) // 2)
+    table = Count(n_cells, n_cells - n_classes) if sizes else Count(0, 0)
+    return Found(Count(table.stored + normals, table.free + normals), None if n_numbers else sizes)
 
 
 def _of_values(n_classes: int, sizes: Sequence[int]) -> Found:

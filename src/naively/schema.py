@@ -214,6 +214,11 @@ def _agreed(name: str, mine: Held, theirs: Held) -> Held:
     """What two models say of a column that both have."""
     (my_kind, my_summary), (their_kind, their_summary) = mine, theirs
     clash = my_summary != their_summary and my_summary and their_summary
+    if clash and any(summary.cuts for summary in (*my_summary, *their_summary)):
+        raise SchemaError(
+            f"Column {name!r} does not fit: the two sides cut numbers into bins at other points, and counts under "
+            "different cuts cannot be added. Fit the second model with cuts=first.cuts_."
+        )
     if clash or not _compatible(my_kind, their_kind):
         raise SchemaError(
             f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {my_summary}, the other "

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from naively.checks import require_whole
 from naively.classifier import NaiveBayes
 from naively.decision import log_prior
 from naively.door import read_table
@@ -63,7 +64,7 @@ def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 100, tolerance
     >>> bool(abs(prior[True] - new.mean()) < 0.02)
     True
     """
-    _require_positive("n_iterations", n_iterations)
+    require_whole("n_iterations", n_iterations)
     before = log_prior(model.class_prior_)
     # Likelihoods up to a factor per row, which does not matter: probabilities without their prior.
     possible = np.isfinite(before)
@@ -168,7 +169,7 @@ def learn_unlabelled(
     >>> float(round(learnt.class_count_.sum(), 6))
     400.0
     """
-    _require_positive("n_iterations", n_iterations)
+    require_whole("n_iterations", n_iterations)
     if isinstance(weight, bool) or not isinstance(weight, (int, float, np.number)) or not 0 <= weight < np.inf:
         raise ParameterError(f"learn_unlabelled(weight) must be a finite number of zero or more, got {weight!r}.")
     shares = model.predict_proba(X)
@@ -194,8 +195,3 @@ def _with_shared_out(model: NaiveBayes, table: Table, weights: FloatArray) -> St
         own = np.ascontiguousarray(weights[:, code])
         total = total + local.count(table, schema, positions, label, codes, own, n_threads)
     return replace(total, kept=model.statistics_.kept)
-
-
-def _require_positive(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from naively.checks import require_whole
 from naively.classifier import NaiveBayes
 from naively.dependence.discretise import equal_frequency_cuts
 from naively.errors import InputTypeError, ParameterError
@@ -143,8 +144,7 @@ class TAN(NaiveBayes):
 
     def _chosen_cuts(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Cuts:
         """The cut points of the columns of numbers: those given, or bins of equal weight."""
-        if isinstance(self.bins, bool) or not isinstance(self.bins, (int, np.integer)) or self.bins < 2:
-            raise ParameterError(f"bins must be a whole number of at least 2, got {self.bins!r}.")
+        require_whole("bins", self.bins, at_least=2)
         given = _given_cuts(self.cuts, table.names)
         families = self._inferred(table.names, table.kinds, recipe)
         chosen: Cuts = {}

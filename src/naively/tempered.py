@@ -90,7 +90,7 @@ def weigh(
             "recipe. Fit again."
         )
     readable = [place for place, family in enumerate(families) if family is not None]
-    densities = _densities([families[place] for place in readable], schema, readable)
+    densities = stacked_densities(schema.names, families)
     columns, labels = _columns(schema, families, statistics, readable)
     cells = [
         _cells(kept, schema.names[place], known, families[place]) for place, known in zip(readable, labels, strict=True)
@@ -112,18 +112,18 @@ def weigh(
     return Weighed(model, factors, readable, labels, cells, kept.codes, kept.weights)
 
 
-def _densities(families: Sequence[Family | None], schema: Schema, readable: Sequence[int]) -> tuple[str, ...]:
-    """The densities that are stacked: those of the numeric columns, which must agree."""
+def stacked_densities(names: Sequence[str], families: Sequence[Family | None]) -> tuple[str, ...]:
+    """The densities that are stacked: those of the numeric columns, which must agree; other families are refused."""
     found: set[tuple[str, ...]] = set()
-    for place, family in zip(readable, families, strict=True):
+    for name, family in zip(names, families, strict=True):
         if isinstance(family, Stacked):
             found.add(family.densities)
         elif isinstance(family, Text):
-            _refuse_event(family, schema.names[place])
-        elif not isinstance(family, Categorical):
+            _refuse_event(family, name)
+        elif family is not None and not isinstance(family, Categorical):
             raise ParameterError(
-                f"Column {schema.names[place]!r}: a recipe that weighs evidence reads numbers with Stacked(), labels "
-                f"with Categorical() and prose with Text(), not with {family!r}. Use recipe='textbook' for this family."
+                f"Column {name!r}: a recipe that weighs evidence reads numbers with Stacked(), labels with Categorical() "
+                f"and prose with Text(), not with {family!r}. Use recipe='textbook' for this family."
             )
     if len(found) > 1:
         raise ParameterError(f"All Stacked() columns must have the same densities, got {sorted(found)}.")

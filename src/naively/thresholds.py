@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from naively.checks import require_number
 from naively.classifier import NaiveBayes
 from naively.errors import InputError, ParameterError, RecipeError, listed
-from naively.smoothing import require_number
 from naively.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from naively import NaiveBayes, load
+from naively import NaiveBayes, compat, load
 from naively.additive.bandwidths import nrd0, quartiles
 from naively.additive.bells import COMPACT, KERNELS, log_bell
 from naively.errors import ParameterError
@@ -199,3 +199,15 @@ def test_compact_bells_end():
         model = fitted(Kernel(0.1, kernel=name, background=False), X, y)
         assert np.exp(model.evidence([[1.0 + 0.1 * width * 1.2]])[0, 0, 0]) < 1e-300
         assert np.isfinite(model.predict_proba([[4.0]])).all()
+
+
+def test_a_grid_of_the_data_keeps_more_distinct_values(tmp_path):
+    X = np.random.default_rng(0).normal(size=(6000, 1))
+    y = (X[:, 0] > 0).astype(int)
+    model = compat.klar(usekernel=True).fit(X, y)
+    (fine,) = (table.histograms[0] for summary, table in model.statistics_.tables.items() if summary.most_cells)
+    assert len(fine.keys) == 6000
+    halves = compat.klar(usekernel=True).fit(X[:2500], y[:2500]) + compat.klar(usekernel=True).fit(X[2500:], y[2500:])
+    assert halves.statistics_ == model.statistics_
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").statistics_ == model.statistics_

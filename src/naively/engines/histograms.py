@@ -7,15 +7,16 @@ import numpy as np
 from naively.engines.rows import Rows
 from naively.engines.threads import in_order
 from naively.families.histograms import Histograms
-from naively.histogram import Histogram
+from naively.histogram import CAP, Histogram
 from naively.typing import IntArray
 
 CHUNK_ROWS = 1 << 18
 COLUMNS_AT_ONCE = 8
 
 
-def count_histograms(rows: Rows, names: tuple[str, ...], positions: IntArray) -> Histograms:
+def count_histograms(rows: Rows, names: tuple[str, ...], positions: IntArray, most_cells: int | None) -> Histograms:
     """The histogram of each column."""
+    cap = CAP if most_cells is None else most_cells
     groups = [positions[start : start + COLUMNS_AT_ONCE] for start in range(0, len(positions), COLUMNS_AT_ONCE)]
     tasks = [(group, chunk) for chunk in rows.chunks(CHUNK_ROWS) for group in groups]
 
@@ -23,7 +24,7 @@ def count_histograms(rows: Rows, names: tuple[str, ...], positions: IntArray) ->
         group, chunk = task
         columns = np.ascontiguousarray(rows.table.numbers(rows.all_or(group), chunk).T)
         weights = None if rows.weights is None else rows.weights[chunk]
-        return [Histogram.of(values, rows.codes[chunk], rows.n_classes, weights) for values in columns]
+        return [Histogram.of(values, rows.codes[chunk], rows.n_classes, weights, cap) for values in columns]
 
     found: list[Histogram] = []
     merged: list[Histogram] = []

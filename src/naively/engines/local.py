@@ -65,7 +65,7 @@ def count(
         if summary.kind == "counts":
             tables[summary] = count_categories(rows, names, chosen)
         elif summary.kind == "histogram":
-            tables[summary] = count_histograms(rows, names, chosen)
+            tables[summary] = count_histograms(rows, names, chosen, summary.most_cells)
         elif summary.view is not None:
             tables[summary] = count_tokens(rows, names, chosen, summary.view)
         elif summary.kind == "joint":

@@ -23,8 +23,8 @@ from naively.statistics import ColumnStatistics
 from naively.sums import Sum
 from naively.typing import AnyArray
 
-SPECIAL = ("labels", "numbers", "cuts", "view")
-"""What only joint summaries, or those of texts, have."""
+SPECIAL = ("labels", "numbers", "cuts", "most_cells", "view")
+"""What only some summaries have."""
 
 # -- writing --------------------------------------------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ def sum_to_dict(values: Sum) -> dict[str, Any]:
 
 
 def summary_to_dict(summary: Summary) -> dict[str, Any]:
-    """A summary; what only joint ones, or those of texts, have is left out of the others."""
+    """A summary; what only some have is left out of the others."""
     refuse_tokenizer(summary.view)
     return {name: value for name, value in asdict(summary).items() if name not in SPECIAL or value}
 

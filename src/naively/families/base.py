@@ -34,6 +34,8 @@ class Summary:
         are; empty if no column is cut.
     view : View, optional
         Which tokens of a text are counted.
+    most_cells : int, optional
+        How many cells a histogram may have, if not the usual number.
     """
 
     kind: Literal["moments", "counts", "histogram", "joint", "tokens"]
@@ -45,6 +47,7 @@ class Summary:
     numbers: tuple[str, ...] = ()
     cuts: tuple[tuple[float, ...] | None, ...] = ()
     view: View | None = None
+    most_cells: int | None = None
 
     @property
     def members(self) -> tuple[str, ...]:

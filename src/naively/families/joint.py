@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from naively.checks import require_number
 from naively.errors import InputError, ParameterError
 from naively.families.base import READS_LABELS, Family, LeftOut, Summary
 from naively.families.combinations import patterns
@@ -17,7 +18,7 @@ from naively.families.joint_normal import Densities, Normals, Rule, known_of
 from naively.families.joint_sums import JointSums, cell_key
 from naively.families.joint_table import MOST_KEPT, Marginal, ProductTable
 from naively.labels import positions_in, recoded
-from naively.smoothing import Smoothing, require_number
+from naively.smoothing import Smoothing
 from naively.table import Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 

@@ -12,16 +12,21 @@ import numpy as np
 from naively.additive.bells import KERNELS, bells
 from naively.additive.curves import Curve, Curves
 from naively.additive.densities import Density, Sample, kernel, kernel_of_scores, rescaled
+from naively.checks import require_number
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.gaussian import centred
 from naively.families.histograms import Histograms, left_out
 from naively.families.moments import Moments
-from naively.smoothing import Smoothing, require_number
+from naively.smoothing import Smoothing
 from naively.typing import FloatArray, IntArray
 
 ROOM = 5.0
 """The grid exceeds the values by at least so many bandwidths."""
+
+
+FINE = 1 << 16
+"""So many distinct values are kept where a density is read off a grid that starts and ends with the data."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +64,10 @@ class Kernel(Family):
     -----
     Beyond the grid the evidence is constant, the same for all classes. A column with one distinct value gives none.
 
-    Without background the bells are summed exactly, on up to 2048 distinct values (more are rounded, all to the same
-    relative precision), at these values and at 512 points per class; between them the log-density is a straight line.
-    Beyond three bandwidths of the class's outermost values its density is held. A class with fewer than two values
-    takes the bandwidth of all classes together, one without any takes their density.
+    Without background the bells are summed exactly, on up to 2048 distinct values, or 65536 with `points` (more are
+    rounded, all to the same relative precision), at these values and at 512 points per class; between them the
+    log-density is a straight line. Beyond three bandwidths of the class's outermost values its density is held. A class
+    with fewer than two values takes the bandwidth of all classes together, one without any takes their density.
 
     Examples
     --------
@@ -116,7 +121,8 @@ class Kernel(Family):
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
-        return (Summary("moments", observed=True, squares=True), Summary("histogram"))
+        fine = None if self.points is None else FINE  # a grid of the values' own range is shifted by rounding them
+        return (Summary("moments", observed=True, squares=True), Summary("histogram", most_cells=fine))
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 

@@ -17,13 +17,14 @@ from naively.additive.densities import (
     pooled_predictive,
     student_predictive,
 )
+from naively.checks import require_number
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.gaussian import LARGEST_DEVIATION, Centred, centred, left_out, pooled
 from naively.families.linear import classes_last
 from naively.families.moments import Moments
 from naively.kernels import frozen, reference, repays_compiler
-from naively.smoothing import Smoothing, require_number
+from naively.smoothing import Smoothing
 from naively.typing import FloatArray
 
 

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively.checks import require_number
 from naively.errors import ParameterError
 from naively.families.base import Estimate, Family, LeftOut, Summary
 from naively.families.categorical import LabelTables
 from naively.families.gaussian import Gaussian, GaussianEstimate
 from naively.families.multinomial import Multinomial
 from naively.families.stacked import Stacked
-from naively.smoothing import Smoothing, require_number
+from naively.smoothing import Smoothing
 from naively.table import Kind
 from naively.typing import AnyArray, FloatArray, Label
 

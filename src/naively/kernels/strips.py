@@ -74,7 +74,7 @@ if config.DISABLE_JIT:
             high = new
         return high - anchor, low
 
-else:
+else:  # pragma: no cover (what is below runs in the compiler, or compiled)
     from llvmlite import ir
     from numba import carray
     from numba.core import cgutils

@@ -10,7 +10,7 @@ import numpy as np
 from naively.classifier import NaiveBayes
 from naively.distributions import distributions
 from naively.errors import ParameterError
-from naively.families import Bernoulli, Categorical, Poisson
+from naively.families import Bernoulli, Categorical, Poisson, Thresholded
 from naively.families.gaussian import centred, pooled
 from naively.families.histograms import Histograms
 from naively.families.moments import Moments
@@ -67,12 +67,18 @@ def _labels_of(model: NaiveBayes, member: int) -> tuple[list[str], FloatArray] |
     name = model.schema_.names[member]
     if not model.schema_.summaries[member]:
         raise ParameterError(f"Nothing is known of column {name!r}: it has no distribution.")
-    parameters = model.parameters()[name]
-    if isinstance(parameters["family"], (Categorical, Bernoulli)):
+    family = model._checked_families(as_recipe(model.recipe))[member]
+    if family is not None and family.together:
+        raise ParameterError(
+            f"Column {name!r} is read together with others, so it has no distribution of its own to draw. Draw it from "
+            "a model without factors."
+        )
+    family = family.family if isinstance(family, Thresholded) else family
+    if isinstance(family, (Categorical, Bernoulli)):
         values, probabilities = model._label_probabilities(member)
         return [f"{value:g}" if isinstance(value, float) else str(value) for value in values], probabilities
-    if isinstance(parameters["family"], Poisson):
-        most = parameters["rate"].max()
+    if isinstance(family, Poisson):
+        most = model.parameters()[name]["rate"].max()
         counts = np.arange(int(most + 4 * np.sqrt(most)) + 2, dtype=np.float64)
         return [str(int(count)) for count in counts], np.exp(_evidence_of(model, member, counts)).T
     return None

@@ -80,7 +80,7 @@ def plot_decision_surface(
 
 def _two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
     index = {name: place for place, name in enumerate(model.schema_.names)}
-    if isinstance(columns, str) or len(columns) != 2:
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) != 2:
         raise ParameterError(f"columns must be two names or positions, got {columns!r}.")
     members = [position_of(column, index, "columns") for column in columns]
     for member in members:
@@ -91,13 +91,11 @@ def _two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
 
 def _codes(model: NaiveBayes, y: Any, n_rows: int) -> IntArray:
     classes, codes = read_target(y, n_rows)
-    return np.array([model._class_code(label) for label in classes.tolist()], dtype=np.int64)[codes]
+    return np.array([model._class_code(label, "y") for label in classes.tolist()], dtype=np.int64)[codes]
 
 
 def _draw_surface(model: NaiveBayes, members: Sequence[int], points: FloatArray, ax: Axes) -> None:
-    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
-    room = 0.08 * np.where(high > low, high - low, 1.0)
-    x, y = (np.linspace(start, stop, RESOLUTION) for start, stop in zip(low - room, high + room, strict=True))
+    x, y = (_axis_of(model, member, values) for member, values in zip(members, points.T, strict=True))
     cells = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     logs = _log_proba_of(model, members, cells)
     for code in range(len(model.classes_)):
@@ -109,6 +107,14 @@ def _draw_surface(model: NaiveBayes, members: Sequence[int], points: FloatArray,
         if lead.min() < 0 and code < len(model.classes_) - 1:  # the last one's boundaries are those of the others
             ax.contour(x, y, lead, levels=[0], colors="#444444", linewidths=0.8)
     ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+
+
+def _axis_of(model: NaiveBayes, member: int, values: FloatArray) -> FloatArray:
+    """The range of the values with some room around it, but not below zero where counts belong."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = 0.08 * (high - low or 1.0)
+    counts = any(summary.nonnegative for summary in model.schema_.summaries[member])
+    return np.linspace(max(low - room, 0.0) if counts else low - room, high + room, RESOLUTION)
 
 
 def _log_proba_of(model: NaiveBayes, members: Sequence[int], cells: FloatArray) -> FloatArray:

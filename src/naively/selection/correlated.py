@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from naively.correlation import ROUNDING, correlations, in_units_of_spread
 from naively.door import read_table
 from naively.errors import InputError, ParameterError
 from naively.evidence import checked_numbers
@@ -16,13 +17,7 @@ from naively.frames import tidy_frame
 from naively.information import symmetric_uncertainty
 from naively.table import Table, require_rows
 from naively.target import read_target
-from naively.typing import FloatArray, IntArray
-
-LEAST_FREEDOM = 2
-"""A correlation needs so many rows beyond those that the means take."""
-
-ROUNDING = 1e-13
-"""What is left of a difference below this share of its parts is rounding."""
+from naively.typing import IntArray
 
 BLOCK = 256
 """Correlations of so many columns with all others are computed at once."""
@@ -156,11 +151,11 @@ def _repeated_numbers(table: Table, places: Sequence[int], codes: IntArray, thre
     kept: list[int] = []
     repeats: dict[int, Repeat] = {}
     equal: dict[bytes, int] = {}
-    centred = _centred(block, codes)
+    centred = in_units_of_spread(block, codes)
     cells = np.asfortranarray(np.where(np.isnan(block), np.nan, block + 0.0))  # one zero, one NaN
     for start in range(0, len(places), BLOCK):
         part = slice(start, min(start + BLOCK, len(places)))
-        strength = correlations(centred, codes, part)
+        strength = np.nan_to_num(correlations(centred, codes, part), nan=0.0)
         for place in range(part.start, part.stop):
             twin = equal.setdefault(cells[:, place].tobytes(), place)
             row = strength[place - start]
@@ -177,68 +172,6 @@ def _repeated_numbers(table: Table, places: Sequence[int], codes: IntArray, thre
 def _kept_origin(repeat: Repeat, repeats: Mapping[int, Repeat]) -> Repeat:
     """A copy of a dropped column was dropped because of the same column, and as strongly."""
     return repeats.get(repeat[0], repeat) if repeat[1] == "duplicate" else repeat
-
-
-def _centred(block: FloatArray, codes: IntArray) -> FloatArray:
-    """Columns less their class means, in units of their spread: correlations stay, and nothing cancels."""
-    result = block.copy()
-    for code in np.unique(codes):
-        rows = codes == code
-        known = ~np.isnan(block[rows])
-        share = 1 / np.maximum(known.sum(axis=0), 1)
-        result[rows] -= np.where(known, block[rows] * share, 0.0).sum(axis=0)
-    spread = np.nanmax(np.abs(result), axis=0, initial=0.0)
-    varies = spread > ROUNDING * np.nanmax(np.abs(block), axis=0, initial=0.0)
-    return np.asarray(np.where(np.isnan(block), np.nan, np.where(varies, result / np.where(varies, spread, 1.0), 0.0)))
-
-
-def correlations(values: FloatArray, codes: IntArray, part: slice) -> FloatArray:
-    """The correlation, within the classes, of some columns with all, over the rows where both are known.
-
-    Parameters
-    ----------
-    values : ndarray of shape (rows, columns)
-        NaN where missing.
-    codes : ndarray of shape (rows,)
-        The class of each row; all the same for plain correlations.
-    part : slice
-        Of the columns.
-
-    Returns
-    -------
-    ndarray of shape (columns of the part, columns)
-        0 where either does not vary, or where too few rows are known.
-
-    Examples
-    --------
-    >>> values = np.array([[0.0, 5.0], [1.0, 4.0], [2.0, 3.0], [3.0, np.nan]])
-    >>> correlations(values, np.zeros(4, dtype=int), slice(0, 1)).round(3).tolist()
-    [[1.0, -1.0]]
-    """
-    shape = (len(range(*part.indices(values.shape[1]))), values.shape[1])
-    product, mine, theirs, freedom = (np.zeros(shape) for _ in range(4))
-    for code in np.unique(codes):
-        rows = values[codes == code]
-        known = (~np.isnan(rows)).astype(np.float64)
-        rows = np.where(known > 0, rows, 0.0)
-        own, own_known = rows[:, part].T, known[:, part].T
-        count = own_known @ known
-        some = np.maximum(count, 1.0)
-        my_sum, their_sum = own @ known, own_known @ rows
-        product += own @ rows - my_sum * their_sum / some
-        my_squares, their_squares = np.square(own) @ known, own_known @ np.square(rows)
-        mine += _spread(my_squares, np.square(my_sum) / some)
-        theirs += _spread(their_squares, np.square(their_sum) / some)
-        freedom += np.maximum(count - 1, 0)
-    enough = (freedom >= LEAST_FREEDOM) & (mine > 0) & (theirs > 0)
-    scale = np.sqrt(np.where(enough, mine, 1.0)) * np.sqrt(np.where(enough, theirs, 1.0))
-    return np.where(enough, np.clip(product / scale, -1.0, 1.0), 0.0)
-
-
-def _spread(squares: FloatArray, of_means: FloatArray) -> FloatArray:
-    """Sums of squares less those of the means; 0 where that is rounding."""
-    left = squares - of_means
-    return np.where(left > ROUNDING * squares, left, 0.0)
 
 
 # -- labels ---------------------------------------------------------------------------------------------------------

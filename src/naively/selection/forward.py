@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from naively.checks import require_whole
 from naively.classifier import NaiveBayes
 from naively.decision import Decider
 from naively.engines.threads import thread_count
@@ -153,9 +154,7 @@ def _checked(model: Any, max_features: Any, min_gain: Any) -> float:
         raise ParameterError(f"min_gain must be a finite number, got {min_gain!r}.")
     if max_features is None:
         return np.inf
-    if isinstance(max_features, bool) or not isinstance(max_features, (int, np.integer)) or max_features < 1:
-        raise ParameterError(f"max_features must be a whole number of at least 1, got {max_features!r}.")
-    return float(max_features)
+    return float(require_whole("max_features", max_features))
 
 
 def _climb(

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from naively.checks import require_number
 from naively.families import Bernoulli, Complement, Family, Multinomial
 from naively.sklearn.base import CountingDropIn
-from naively.smoothing import PerColumn, Smoothing, require_number
+from naively.smoothing import PerColumn, Smoothing
 from naively.typing import FloatArray
 
 
