@@ -195,14 +195,19 @@ class TokenTable:
         left = self + replace(other, mass=-other.mass, documents=-other.documents, observed=-other.observed)
         before = self._spread_over(left)
         mass, documents = left.mass.without_noise(before.mass.high), left.documents.without_noise(before.documents.high)
-        bad = (mass.high < 0) | (documents.high < 0)
+        observed = left.observed.without_noise(self.observed.high)
+        if (observed.high < 0).any():
+            raise ForgetError(
+                f"Column {column!r}: more texts would be forgotten than were learnt. Forget only rows that this model "
+                "has learnt, with the same weights and classes."
+            )
+        bad = (mass.high < 0) | (documents.high < 0) | ((mass.high > 0) != (documents.high > 0))
         if bad.any() and not self.dropped.high.any():
             text = left.vocabulary.texts(left.tokens[np.flatnonzero(bad)[:1]])[0]
             raise ForgetError(
                 f"Column {column!r}: the token {text!r} would be forgotten more often than it was learnt. Forget only "
                 "rows that this model has learnt, with the same weights and classes."
             )
-        observed = left.observed.without_noise(self.observed.high)
         return replace(left, mass=mass, documents=documents, observed=observed, dropped=self.dropped)._chosen(
             (mass.high > 0) | (documents.high > 0)
         )
