@@ -26,7 +26,7 @@ Texts = Sequence[Sequence[str | None]]
 """A block of texts: for each column, those of its rows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Text(Family):
     """A column of prose: messages, reviews, articles, titles.
 
@@ -83,6 +83,7 @@ class Text(Family):
     """
 
     accepts: ClassVar[tuple[Kind, ...]] = ("label", "text", "empty")
+    is_distribution: ClassVar[bool] = False  # of tokens, given how many there are; not of a cell's values
 
     words: Lengths | None = (1, 2)
     characters: Lengths | None = None
@@ -138,6 +139,11 @@ class Text(Family):
             raise ParameterError(f"Text(tokenizer) must be a function from a text to its words, got {tokenizer!r}.")
         if self.normalise and self.event != "complement":
             raise ParameterError("Text(normalise=True) belongs to event='complement'.")
+
+    def __repr__(self) -> str:
+        plain = type(self)().options()
+        changed = [f"{name}={value!r}" for name, value in self.options().items() if value != plain[name]]
+        return f"Text({', '.join(changed)})"
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 

@@ -67,6 +67,11 @@ def _labels_of(model: NaiveBayes, member: int) -> tuple[list[str], FloatArray] |
     name = model.schema_.names[member]
     if not model.schema_.summaries[member]:
         raise ParameterError(f"Nothing is known of column {name!r}: it has no distribution.")
+    if any(summary.kind == "tokens" for summary in model.schema_.summaries[member]):
+        raise ParameterError(
+            f"Column {name!r} holds prose, which has no curve to draw. parameters()[{name!r}] has its tokens' "
+            "probabilities in recipe='textbook'; plot_evidence(model.explain(X)) shows which tokens spoke."
+        )
     parameters = model.parameters()[name]
     if isinstance(parameters["family"], (Categorical, Bernoulli)):
         values, probabilities = model._label_probabilities(member)
