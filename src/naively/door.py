@@ -17,7 +17,7 @@ from naively.typing import AnyArray, IntArray, Label
 PROSE_CELLS = 256
 PROSE_WORDS = 8
 PROSE_DISTINCT = 0.5
-PROSE_UNCAPITALISED = 0.25
+PROSE_UNCAPITALISED = 0.5
 PROSE_CHARACTERS = 2_000
 """A column of text is prose if its first cells have so many words without digits on average, such a share of the cells
 is distinct, and such a share of the words does not begin with a capital (unless it is all capitals). No more than so
@@ -89,11 +89,11 @@ def _kind_of_objects(values: AnyArray, where: str) -> Kind:
         return "label"
     kinds: set[Kind] = set()
     for value_type in {type(value) for value in values}:
-        examples = (value for value in values if type(value) is value_type)
-        known = next((value for value in examples if not is_missing(value)), None)
+        examples = ((row, value) for row, value in enumerate(values) if type(value) is value_type)
+        row, known = next(((row, value) for row, value in examples if not is_missing(value)), (0, None))
         if known is None:
             continue
-        label = as_label(known, where)
+        label = as_label(known, f"{where}, row {row}")
         kinds.add("label" if isinstance(label, str) else "truth" if isinstance(label, bool) else "number")
     if len(kinds) > 1:
         return "mixed"

@@ -9,9 +9,10 @@ from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate,
 from tests.models import textbook
 
 PIECES = (
-    *("free", "Free", "cash", "don't", "dont", "l’été", "naïve", "a_1", "$", "£5", "ΟΔΟΣ", "οδος", "ß", "İ", "ǅ", "Ⅷ"),
-    *("東京都", "京都", "東", "ラーメン", "ไทยแลนด์", "ລາວ", "မြန်မာ", "ខ្មែរ", "हिन्दी", "👍", "👍🏽", "👨\u200d👩", "☕️", "e\u0301"),
-    *("\0", "\ud800", "\udfff", "𠀀", "\U0003fffd", "\U00100000", "'", "''", "ʼ", "-", ".", "\n", "\u00a0", "the", "of"),
+    *("free", "Free", "cash", "don't", "dont", "l\u2019été", "naïve", "a_1", "$", "£5", "ΟΔΟΣ", "οδος", "ß", "İ"),
+    *("東京都", "京都", "東", "ラーメン", "ไทยแลนด์", "ລາວ", "မြန်မာ", "ខ្មែរ", "हिन्दी", "👍", "👍🏽", "👨\u200d👩", "☕️"),
+    *("ǅ", "Ⅷ", "e\u0301", "\0", "\ud800", "\udfff", "𠀀", "\U0003fffd", "\U00100000", "'", "''", "\u02bc", "-", "."),
+    *("\n", "\u00a0", "the", "of"),
 )
 
 pieces = st.sampled_from(PIECES) | st.characters() | st.text("ab' Z9", max_size=4)

@@ -84,9 +84,7 @@ def test_a_weight_is_so_many_repetitions(case, weights):
     weights = weights[: len(case.y)]
     weighed = case.fitted(weights=weights)
     places = np.repeat(np.arange(len(case.y)), weights)
-    repeated = case.model().fit(
-        {"text": [case.texts[place] for place in places]}, [case.y[place] for place in places]
-    )
+    repeated = case.model().fit({"text": [case.texts[place] for place in places]}, [case.y[place] for place in places])
     assert weighed.statistics_ == repeated.statistics_
 
 

@@ -16,7 +16,7 @@ from tests.text.cases import cells, prose
     [
         ("Don't PANIC, it's £5 (or $6)!", ["dont", "panic", "its", "£", "5", "or", "$", "6"]),
         ("rock 'n' roll's ''", ["rock", "n", "rolls"]),
-        ("l’été, OʼNeil a''b", ["lété", "oneil", "a", "b"]),
+        ("l\u2019été, O\u02bcNeil a''b", ["lété", "oneil", "a", "b"]),
         ("東京都 東 a東b", ["東京", "京都", "東", "a", "東", "b"]),
         ("ไทย", ["ไท", "ทย"]),
         ("हिन्दी में", ["हिन्दी", "में"]),

@@ -11,7 +11,7 @@ import numpy as np
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.linear import logs_and_zeros
-from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of
+from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of, whole
 from naively.families.text_without import left_out_views
 from naively.families.tokens import Tokens, TokenTable, Vocabulary
 from naively.smoothing import Smoothing, smoothed_frequencies
@@ -82,7 +82,7 @@ class Text(Family):
     ['ham', 'spam']
     """
 
-    accepts: ClassVar[tuple[Kind, ...]] = ("label", "text", "empty")
+    accepts: ClassVar[tuple[Kind, ...]] = ("label", "text", "mixed", "empty")  # mixed: the cell at fault is named
     is_distribution: ClassVar[bool] = False  # of tokens, given how many there are; not of a cell's values
 
     words: Lengths | None = (1, 2)
@@ -128,8 +128,8 @@ class Text(Family):
             "unit_length": flag("unit_length", unit_length),
             "normalise": flag("normalise", normalise),
             "tokenizer": tokenizer,
-            "buckets": None if buckets is None else int(at_least("buckets", buckets, 2)),
-            "most_tokens": None if most_tokens is None else int(at_least("most_tokens", most_tokens, 1)),
+            "buckets": whole("buckets", buckets, 2),
+            "most_tokens": whole("most_tokens", most_tokens, 1),
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
