@@ -270,8 +270,8 @@ def require_readable(name: str, kind: Kind, family: Family) -> None:
     if kind not in family.accepts:
         readable = " or ".join(HELD[accepted] for accepted in family.accepts if accepted not in ("empty", "mixed"))
         raise InputTypeError(
-            f"Column {name!r} holds {HELD[kind]}, which {family.name()!r} cannot read: it reads {readable}. Convert the "
-            "column or choose another family."
+            f"Column {name!r} holds {HELD[kind]}, which {family.name()!r} cannot read: it reads {readable}. Convert "
+            "the column or choose another family."
         )
 
 

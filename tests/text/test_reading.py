@@ -56,7 +56,7 @@ def test_names_codes_and_addresses_are_no_prose(cells):
         ],
         ["FREE ENTRY IN A WEEKLY COMPETITION TO WIN CASH NOW", None],
         ["Ich möchte wissen, ob das Paket mit den neuen Schuhen schon angekommen ist"],
-        ["这部电影非常好看，我很喜欢，推荐给大家"],
+        ["这部电影非常好看\uff0c我很喜欢\uff0c推荐给大家"],
         ["วันนี้อากาศดีมาก ไปเที่ยวกันเถอะ"],
     ],
 )
@@ -122,7 +122,9 @@ def test_the_first_batch_decides_what_a_column_is(recipe):
 
 def test_prose_can_be_read_as_labels():
     model = textbook(families={"text": "categorical"}).fit({"text": TEXTS}, CLASSES)
-    assert sorted(model.parameters()["text"]["categories"]) == sorted(TEXTS)
+    (counts,) = model.statistics_.tables.values()
+    assert sorted(counts.categories[0]) == sorted(TEXTS)
+    assert counts.table(0).high.sum() == len(TEXTS)
 
 
 def test_an_empty_column_can_become_prose():
@@ -210,7 +212,7 @@ def test_a_text_prints_what_was_changed():
     assert Text(1, stop_words=["b", "a"]) == eval(repr(Text(1, stop_words=["a", "b"])))
 
 
-# -- bounded memory -----------------------------------------------------------------------------------------------------
+# -- bounded memory ---------------------------------------------------------------------------------------------------
 
 
 def distinct(start, stop):
@@ -235,9 +237,13 @@ def test_pruning_bounds_the_vocabulary_and_reports_the_loss(monkeypatch):
     kept, lost = tokens.tables[0].mass.high.sum(), model.parameters()["text"]["dropped"]["words 1"]
     assert kept + lost.sum() == 10 * 520
     assert model.predict({"text": ["x", "y"]}).tolist() == ["a", "b"]
-    assert (
-        not textbook(families={"text": Text(1)})
-        .fit({"text": texts}, y)
-        .parameters()["text"]["dropped"]["words 1"]
-        .any()
-    )
+    whole = textbook(families={"text": Text(1)}).fit({"text": texts}, y)
+    assert not whole.parameters()["text"]["dropped"]["words 1"].any()
+    before = model.statistics_
+    for text, label in zip(texts, y, strict=True):
+        model.partial_fit({"text": [text]}, [label])
+    (tokens,) = model.statistics_.tables.values()
+    assert len(tokens.tables[0].vocabulary) == 50  # a stream is bounded, too, and so are merged models
+    assert len(next(iter((before + before).tables.values())).tables[0].vocabulary) == 50
+    lost = model.parameters()["text"]["dropped"]["words 1"]
+    assert tokens.tables[0].mass.high.sum() + lost.sum() == 2 * 10 * 520

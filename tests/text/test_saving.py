@@ -69,7 +69,7 @@ def test_recipes_that_keep_rows_are_saved(recipe, family, file, monkeypatch):
 
 def test_a_tokenizer_is_refused(file):
     model = textbook(families={"text": Text(tokenizer=str.split)}).fit({"text": TEXTS}, CLASSES)
-    with pytest.raises(ModelFileError, match="tokenizer.*Pickle"):
+    with pytest.raises(ModelFileError, match=r"tokenizer.*Pickle"):
         model.save(file)
 
 

@@ -364,6 +364,10 @@ class Tokens:
         columns = tuple(dict.fromkeys(self.columns + other.columns))
         return self.for_columns(columns), other.for_columns(columns)
 
+    def pruned(self, most: int) -> Tokens:
+        """The same with at most so many tokens in each column."""
+        return replace(self, tables=tuple(table.pruned(most) for table in self.tables))
+
     def tidy(self) -> Tokens:
         """Nothing is left to tidy: forgetting drops what no row has any more."""
         return self
