@@ -41,7 +41,8 @@ class ColumnLogOdds:
         None for a column of which nothing is known: it adds 0.
     table : dict
         From values to what they add, arrays that follow the classes. For labels, and for yes or no (False and True),
-        it holds all values; for bins, where each begins, the first at minus infinity; for any other number, points.
+        it holds all values; for bins, where each begins, the first at minus infinity; for any other number, points. It
+        is empty for prose, which has no end of values: call it with texts.
     missing : ndarray
         What a missing cell adds.
     unknown : ndarray or None
@@ -92,6 +93,9 @@ class ColumnLogOdds:
         estimate = self._factor.estimate
         if isinstance(estimate, LabelTables):
             return against(estimate.tables[self._place].T, self._contrast.base)
+        if estimate.reads == "texts":
+            nothing = [[None, None]] * len(self._factor.members)
+            return against(estimate.evidence(nothing)[:, self._place], self._contrast.base)
         numbers: Sequence[Any] = self._points
         if isinstance(self.family, Bernoulli):
             at = self.family.threshold
@@ -102,9 +106,11 @@ class ColumnLogOdds:
 
     @property
     def kind(self) -> str:
-        """What the table is of: "label", "truth" (yes or no), "from" (where bins begin) or "point"."""
+        """What the table is of: "label", "truth" (yes or no), "from" (where bins begin), "point" or "text"."""
         if self._factor is None or self._factor.estimate.reads == "codes":
             return "label"
+        if self._factor.estimate.reads == "texts":
+            return "text"
         if isinstance(self.family, Bernoulli):
             return "truth"
         return "from" if len(self._points) and np.isneginf(self._points[0]) else "point"
@@ -252,6 +258,8 @@ def points_of(factor: Factor, place: int, parameters: Mapping[str, Any], n_point
     """The values that stand in the table of a column: all of them, or points that show its shape."""
     if isinstance(factor.estimate, LabelTables):
         return list(factor.estimate.categories[place])
+    if factor.estimate.reads == "texts":
+        return []
     if isinstance(factor.family, Bernoulli):
         return [False, True]
     if "cuts" in parameters:

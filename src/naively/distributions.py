@@ -128,8 +128,9 @@ def distributions(
             raise ParameterError(f"The columns {names} are read together, which this cannot do yet: leave factors out.")
         if read is None or not factor.family.is_distribution or getattr(factor.family, "scores", False):
             raise ParameterError(
-                f"{factor.family!r} tells classes apart, but is no distribution of a column's values, which this "
-                "needs. Use another family, for example Gaussian() or Kernel() for numbers, Categorical() for labels."
+                f"Column {schema.names[int(factor.members[0])]!r}: {factor.family!r} tells classes apart, but is no "
+                "distribution of a column's values, which this needs. Use another family, for example Gaussian() or "
+                "Kernel() for numbers, Categorical() for labels, or leave the column out."
             )
         tables = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
         found = read(factor, tables, statistics.class_weight.high, length)

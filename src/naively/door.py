@@ -15,11 +15,13 @@ from naively.tokenising import words
 from naively.typing import AnyArray, IntArray, Label
 
 PROSE_CELLS = 256
-PROSE_CHARACTERS = 256
 PROSE_WORDS = 8
 PROSE_DISTINCT = 0.5
-"""A column of text is prose if the beginnings of its first cells have so many words on average, and such a share of
-them is distinct."""
+PROSE_UNCAPITALISED = 0.5
+PROSE_CHARACTERS = 500
+"""A column of text is prose if its first cells have so many words without digits on average, such a share of the cells
+is distinct, and such a share of the words does not begin with a capital (unless it is all capitals). No more than so
+many characters of a cell are looked at."""
 
 SMALL_FRAME = 1 << 18
 """A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
@@ -87,11 +89,11 @@ def _kind_of_objects(values: AnyArray, where: str) -> Kind:
         return "label"
     kinds: set[Kind] = set()
     for value_type in {type(value) for value in values}:
-        examples = (value for value in values if type(value) is value_type)
-        known = next((value for value in examples if not is_missing(value)), None)
+        examples = ((row, value) for row, value in enumerate(values) if type(value) is value_type)
+        row, known = next(((row, value) for row, value in examples if not is_missing(value)), (0, None))
         if known is None:
             continue
-        label = as_label(known, where)
+        label = as_label(known, f"{where}, row {row}")
         kinds.add("label" if isinstance(label, str) else "truth" if isinstance(label, bool) else "number")
     if len(kinds) > 1:
         return "mixed"
@@ -107,12 +109,26 @@ def is_prose(cells: Sequence[Any]) -> bool:
     False
     >>> is_prose(["Please find attached the report that you asked for last week.", None])
     True
+    >>> is_prose(["Flat 3, 12 Long Lane, Little Snoring, Near Fakenham, Norfolk, England, United Kingdom"])
+    False
     """
     texts = [cell[:PROSE_CHARACTERS] for cell in cells if isinstance(cell, str)]
     n_characters = sum(map(len, texts))
     if n_characters < 2 * PROSE_WORDS * max(len(texts), 1) or len(set(texts)) < PROSE_DISTINCT * len(texts):
         return False
-    return sum(len(words(text)) for text in texts) >= PROSE_WORDS * len(texts)
+    found = [word for text in texts for word in _prose_words(text)]
+    n_names = sum(word[0].isupper() and not word.isupper() for word in found)
+    return len(found) >= PROSE_WORDS * len(texts) and len(found) - n_names >= PROSE_UNCAPITALISED * len(found)
+
+
+def _prose_words(text: str) -> list[str]:
+    """The words that can be of prose: no digits, at most one of what stands between spaces (no code, link or path)."""
+    if text.isascii():
+        pieces = (words(piece, lowercase=False) for piece in text.split())
+        found = [piece[0] for piece in pieces if piece]
+    else:
+        found = words(text, lowercase=False)  # scripts that put no spaces between words
+    return [word for word in found if not any(map(str.isdigit, word))]
 
 
 def _mapping_table(columns: Mapping[Any, Any]) -> Table:

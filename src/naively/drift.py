@@ -25,12 +25,16 @@ from naively.families import Gaussian, Summary
 from naively.families.counts import Counts
 from naively.families.gaussian import centred
 from naively.families.joint_sums import JointSums
+from naively.families.tokens import TokenTable
 from naively.histogram import Histogram
 from naively.statistics import Statistics, empty_table
 from naively.typing import FloatArray, Label
 
 BINS = 10
 """Numbers with a histogram are compared on at most so many bins of equal frequency."""
+
+TOKENS = 10_000
+"""Texts are compared on at most so many tokens, those that most texts have."""
 
 KURTOSIS = 9.0
 """Of numbers of which only the moments are known, for the chance that a variance moves: that of an exponential, not the
@@ -104,7 +108,9 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
     Pearson's chi-square test, numbers on bins. Where only moments are known, the divergence is that of two normal
     distributions, and the test one of the means and one of the variances, which allows for tails as heavy as an
     exponential's: columns with heavier ones can seem to have moved. Poisson columns are tested for equal rates, and
-    multinomial ones for their share among all. The members of joint factors are compared one by one, in the rows in
+    multinomial ones for their share among all. Of texts, the divergence is that of the distributions of their tokens,
+    and the test one of whether a text has a token, for each of the commonest (Bonferroni). The members of joint factors
+    are compared one by one, in the rows in
     which all of them are known.
 
     Examples
@@ -218,6 +224,9 @@ def _compared(summary: Summary, pair: Pair) -> tuple[Change, FloatArray]:
     if summary.kind == "histogram":
         columns = zip(pair.before.histograms, pair.after.histograms, strict=True)
         return _each_column([_binned_cells(*column, pair.rows) for column in columns])
+    if summary.kind == "tokens":
+        tables = zip(pair.before.tables, pair.after.tables, strict=True)
+        return _side_by_side([_compared_texts(*both, pair.rows) for both in tables])
     if not summary.observed:
         return _compared_shares(pair)
     if summary.above is not None:
@@ -227,9 +236,13 @@ def _compared(summary: Summary, pair: Pair) -> tuple[Change, FloatArray]:
 
 def _each_column(columns: list[FloatArray]) -> tuple[Change, FloatArray]:
     """Columns with tables (2, classes, cells) of their own."""
-    changes = [compare_cells(cells) for cells in columns]
-    together = Change(*(np.stack(parts, axis=-1) for parts in zip(*changes, strict=True)))
-    return together, np.stack([cells.sum(axis=-1) for cells in columns], axis=-1)
+    return _side_by_side([(compare_cells(cells), cells.sum(axis=-1)) for cells in columns])
+
+
+def _side_by_side(columns: list[tuple[Change, FloatArray]]) -> tuple[Change, FloatArray]:
+    """The changes of columns, and the weights that were compared, column by column."""
+    changes, weights = zip(*columns, strict=True)
+    return Change(*(np.stack(parts, axis=-1) for parts in zip(*changes, strict=True))), np.stack(weights, axis=-1)
 
 
 def _label_cells(pair: Pair, place: int) -> FloatArray:
@@ -268,6 +281,25 @@ def _with_missing(cells: FloatArray, rows: FloatArray) -> FloatArray:
     """The same with a last cell for the rows that have no value."""
     missing = rows - cells.sum(axis=-1)
     return np.concatenate([cells, np.where(missing > 1e-9 * rows, missing, 0.0)[..., None]], axis=-1)
+
+
+def _compared_texts(before: TokenTable, after: TokenTable, rows: FloatArray) -> tuple[Change, FloatArray]:
+    """How much of the mass each of the commonest tokens has; the tests are whether texts have it, one by one."""
+    both = before + after
+    common = np.sort(np.argsort(-both.document_frequency, kind="stable")[:TOKENS])
+    places = [one.vocabulary.places(both.vocabulary.hashes[common]) for one in (before, after)]
+    sides = list(zip((before, after), places, strict=True))
+    mass, documents = (
+        np.stack([np.where(at >= 0, one.at(getattr(one, part).high, np.maximum(at, 0)).T, 0.0) for one, at in sides])
+        for part in ("mass", "documents")
+    )
+    known = np.stack([before.observed.high, after.observed.high])
+    tests = [compare_cells(np.stack([known[..., None] - documents, documents], axis=-1)).p_value]
+    tests.append(compare_cells(_with_missing(known[..., None], rows)).p_value[:, None])
+    p_values = np.concatenate(tests, axis=1)
+    change = compare_cells(mass)
+    p_value = np.minimum(1.0, p_values.shape[1] * p_values.min(axis=1))
+    return Change(change.bits, change.expected, p_value), rows
 
 
 def _compared_truths(pair: Pair) -> tuple[Change, FloatArray]:

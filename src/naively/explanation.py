@@ -218,7 +218,8 @@ def explanation(
         "class": np.repeat(classes[chosen], n_terms).tolist(),
         "bits": bits.ravel().tolist(),
     }
-    return as_frame(_by_token(data, spoken) if spoken else data, classes, X)
+    data = _by_token(data, spoken) if spoken else data
+    return as_frame({**data, "value": [_encodable(value) for value in data["value"]]}, classes, X)
 
 
 def _by_token(
@@ -235,6 +236,11 @@ def _by_token(
         rest = bits - math.fsum(said for _, said in tokens)
         lines.append((row, column, OTHER_TOKENS, label, rest))
     return dict(zip(FIELDS, map(list, zip(*lines, strict=True)), strict=True))
+
+
+def _encodable(value: str | None) -> str | None:
+    """A text as frames can hold it: a lone surrogate, which has no UTF-8, is a question mark."""
+    return None if value is None else value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _values_of(term: str, cells: Mapping[str, list[str | None]], n_rows: int) -> list[Any]:

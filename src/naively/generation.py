@@ -17,7 +17,7 @@ from naively.draws import DrawnColumn, as_rows, as_table, draw_columns
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError
 from naively.evidence import checked_numbers, chosen_columns, make_factors
-from naively.families import Family, Gaussian, Multinomial, Stacked, Thresholded
+from naively.families import Family, Gaussian, Multinomial, Stacked, Text, Thresholded
 from naively.imputation import filled, fillings
 from naively.recipes import RECIPES, as_recipe
 from naively.schema import position_of
@@ -188,12 +188,14 @@ class Generation(Answers):
         return result
 
     def _require_no_stacking(self, what: str) -> None:
-        stacked = [factor for factor in self._estimated()[0].factors if isinstance(factor.family, Stacked)]
-        if stacked:
-            raise ParameterError(
-                f"{what}: Stacked() tells classes apart, but is no density of a column's values. Use another family, "
-                "for example Kernel(), StudentT() or Gaussian()."
-            )
+        for factor in self._estimated()[0].factors:
+            if isinstance(factor.family, (Stacked, Text)):
+                column = self.schema_.names[int(factor.members[0])]
+                raise ParameterError(
+                    f"{what}: column {column!r} is read by {factor.family!r}, which "
+                    "tells classes apart, but is no density of a column's values. Use another family, for example "
+                    "Kernel(), StudentT() or Gaussian(), or leave the column out."
+                )
 
     def impute(self, X: Any, prior: Any = None) -> Any:
         """X with its missing cells filled in by what the other cells of the row say.

@@ -273,10 +273,10 @@ def merged_declarations(
 def require_readable(name: str, kind: Kind, family: Family) -> None:
     """Refuse a family that cannot read what the column holds."""
     if kind not in family.accepts:
+        readable = " or ".join(HELD[accepted] for accepted in family.accepts if accepted not in ("empty", "mixed"))
         raise InputTypeError(
-            f"Column {name!r} holds {HELD[kind]}, which {family.name()!r} cannot read: it reads "
-            f"{' or '.join(HELD[accepted] for accepted in family.accepts if accepted != 'empty')}. Convert the column "
-            "or choose another family."
+            f"Column {name!r} holds {HELD[kind]}, which {family.name()!r} cannot read: it reads {readable}. Convert "
+            "the column or choose another family."
         )
 
 
@@ -330,8 +330,10 @@ def assign_families(
     if families is None or isinstance(families, Mapping):
         given = _given_families(names, families or {})
         numeric, categorical, text = defaults.numeric, defaults.categorical, defaults.text
-        inferred = [_inferred(name, kind, numeric, categorical, text) for name, kind in zip(names, kinds, strict=True)]
-        return [given.get(place) or family for place, family in enumerate(inferred)]
+        return [
+            given.get(place) or _inferred(name, kind, numeric, categorical, text)
+            for place, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        ]
     return [as_family(families)] * len(names)
 
 

@@ -70,7 +70,10 @@ class Statistics:
     def __add__(self, other: Statistics) -> Statistics:
         left, right = self._aligned_with(other)
         with np.errstate(over="ignore", invalid="ignore"):
-            tables = {summary: _added(left.tables[summary], right.tables[summary]) for summary in left.tables}
+            tables = {
+                summary: _bounded(summary, _added(left.tables[summary], right.tables[summary]))
+                for summary in left.tables
+            }
         for table in tables.values():
             _refuse_overflow(table)
         return Statistics(left.classes, left.class_weight + right.class_weight, tables, left._kept_with(right))
@@ -190,6 +193,13 @@ def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
 
 def _is_text(classes: AnyArray) -> bool:
     return isinstance(classes.tolist()[0], str)
+
+
+def _bounded(summary: Summary, table: ColumnStatistics) -> ColumnStatistics:
+    """The same within the size that the user has set."""
+    if summary.view is None or summary.view.most_tokens is None or not isinstance(table, Tokens):
+        return table
+    return table.pruned(summary.view.most_tokens)
 
 
 def _added(left: ColumnStatistics, right: ColumnStatistics) -> ColumnStatistics:

@@ -19,6 +19,10 @@ from naively.typing import AnyArray, FloatArray, IntArray
 UNIT = 2.0**-30
 """What tallies are multiples of."""
 
+SQUARE_UNIT = 2.0**-36
+"""What the squares of logarithms are multiples of, so that a norm depends neither on the order of tokens nor on other
+texts."""
+
 ASCII = 128
 
 Spell = Callable[[], tuple[AnyArray, IntArray]]
@@ -164,8 +168,9 @@ def _tallies(counts: IntArray, bounds: IntArray, view: View) -> FloatArray:
     else:
         tallies = counts.astype(np.float64)
     if view.unit_length:
-        squares = np.concatenate([[0.0], np.cumsum(tallies**2)])
-        norms = np.sqrt(np.diff(squares[bounds]))
+        unit = SQUARE_UNIT if view.tally == "log" else 1.0
+        squares = np.concatenate([[0], np.cumsum(np.rint(tallies**2 / unit).astype(np.int64))])
+        norms = np.sqrt(np.diff(squares[bounds]) * unit)
         tallies = tallies / np.repeat(norms, np.diff(bounds))
     elif view.tally != "log":
         return tallies

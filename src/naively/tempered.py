@@ -122,8 +122,8 @@ def stacked_densities(names: Sequence[str], families: Sequence[Family | None]) -
             _refuse_event(family, name)
         elif family is not None and not isinstance(family, Categorical):
             raise ParameterError(
-                f"Column {name!r}: a recipe that weighs evidence reads numbers with Stacked(), labels with Categorical() "
-                f"and prose with Text(), not with {family!r}. Use recipe='textbook' for this family."
+                f"Column {name!r}: a recipe that weighs evidence reads numbers with Stacked(), labels with "
+                f"Categorical() and prose with Text(), not with {family!r}. Use recipe='textbook' for this family."
             )
     if len(found) > 1:
         raise ParameterError(f"All Stacked() columns must have the same densities, got {sorted(found)}.")

@@ -71,8 +71,11 @@ class TokenScores:
         """The known tokens of texts."""
         return self.table.vocabulary.index.tally(texts, self.view)
 
-    def scores(self, rows: KnownRows, own: IntArray) -> list[FloatArray]:
-        """The scores (rows, classes) of texts, each without itself where its class is given (else -1)."""
+    def scores(self, rows: KnownRows, own: IntArray, weights: FloatArray) -> list[FloatArray]:
+        """The scores (rows, classes) of texts, each without itself where its class is given (else -1).
+
+        A row that weighs more than one stands for several: one of them goes.
+        """
         shape = (len(rows.bounds) - 1, self.table.n_classes)
         ratio, against = np.zeros(shape), np.zeros(shape)
         pseudo = COMPLEMENT_PSEUDO_COUNT if self.with_complement else 0.0
@@ -85,6 +88,7 @@ class TokenScores:
             rows.places.astype(np.int64),
             rows.tallies,
             own,
+            np.minimum(weights, 1.0),
             self.pointer,
             self.table.codes,
             self.table.mass.high,
@@ -104,7 +108,7 @@ class TokenScores:
         if self.with_complement:
             rest = self.marginal[self.table.tokens] + COMPLEMENT_PSEUDO_COUNT
             said -= weights[1] * np.log1p(-self.table.mass.high / rest)
-            others = self.totals.sum() - self.totals + COMPLEMENT_PSEUDO_COUNT * len(self.marginal)
+            others = self.totals.sum() - self.totals + COMPLEMENT_PSEUDO_COUNT * max(len(self.marginal), 1)
             every += weights[1] * np.log(others)
         return said, every
 
@@ -130,6 +134,7 @@ def add_scores(
     tokens: IntArray,
     tallies: FloatArray,
     own: IntArray,
+    own_weight: FloatArray,
     pointer: IntArray,
     codes: IntArray,
     mass: FloatArray,
@@ -148,6 +153,8 @@ def add_scores(
         The texts' entries: where each text's start, their tokens (-1: unknown) and tallies.
     own : ndarray (rows,)
         The class that a text was learnt with, to be scored without itself; -1 for one that was not learnt.
+    own_weight : ndarray (rows,)
+        The weight that the text loses then.
     pointer, codes, mass : ndarray
         The table: where each token's cells start, their classes and mass.
     marginal, totals : ndarray
@@ -161,20 +168,20 @@ def add_scores(
     row = np.repeat(np.arange(n_rows), np.diff(bounds))
     known = tokens >= 0
     row, token, tally = row[known], tokens[known], tallies[known]
-    learnt = own[row] >= 0
-    taken = np.bincount(row, weights=np.where(learnt, tally, 0.0), minlength=n_rows)
+    lost = np.where(own[row] >= 0, own_weight[row] * tally, 0.0)
+    taken = np.bincount(row, weights=lost, minlength=n_rows)
     whole = totals.sum() - taken
     left = np.repeat(totals[None, :], n_rows, axis=0)
     left[np.arange(n_rows), own] -= taken
-    rest = marginal[token] - np.where(learnt, tally, 0.0)
+    rest = marginal[token] - lost
     speaks = rest > 1e-9 * marginal[token]
-    row, token, tally, rest, learnt = row[speaks], token[speaks], tally[speaks], rest[speaks], learnt[speaks]
+    row, token, tally, rest, lost = row[speaks], token[speaks], tally[speaks], rest[speaks], lost[speaks]
     expected = (rest + 1.0) / (whole[row] + len(marginal))
     n_cells = pointer[token + 1] - pointer[token]
     entry = np.repeat(np.arange(len(token)), n_cells)
     cell = np.arange(len(entry)) - np.repeat(np.cumsum(n_cells) - n_cells, n_cells) + pointer[token][entry]
     code = codes[cell]
-    count = mass[cell] - np.where(code == own[row[entry]], tally[entry], 0.0)
+    count = mass[cell] - np.where(code == own[row[entry]], lost[entry], 0.0)
     stays = count > 1e-9 * mass[cell]
     entry, code, count = entry[stays], code[stays], count[stays]
     place = row[entry] * n_classes + code
@@ -184,7 +191,7 @@ def add_scores(
         said = tally[entry] * np.log1p(-count / (rest[entry] + pseudo))
         against -= np.bincount(place, weights=said, minlength=ratio.size).reshape(ratio.shape)
         length = np.bincount(row, weights=tally, minlength=n_rows)
-        against += length[:, None] * np.log(whole[:, None] - left + pseudo * len(marginal))
+        against += length[:, None] * np.log(whole[:, None] - left + pseudo * max(len(marginal), 1))
 
 
 # -- a column -------------------------------------------------------------------------------------------------------
@@ -217,7 +224,7 @@ class TextColumn:
             for place, (view, table) in enumerate(zip(self.views, self.tables, strict=True))
         )
         unfitted = TextEvidence(scorers, TextPool(np.ones(len(scorers) + 1), 0.0, 1.0))
-        scores, lengths, known = unfitted.scores(texts, codes)
+        scores, lengths, known = unfitted.scores(texts, codes, weights)
         pool = fit_pool([one[known] for one in scores], lengths[known], codes[known], weights[known], log_prior)
         left_out = np.where(known, pool.joined(scores, lengths).T, 0.0)
         return TextEvidence(scorers, pool, (texts, codes, left_out))
@@ -247,13 +254,15 @@ class TextEvidence:
             names += [scorer.view.name, f"{scorer.view.name}, complement"][: 1 + scorer.with_complement]
         return names
 
-    def scores(self, texts: Sequence[str | None], own: IntArray) -> tuple[list[FloatArray], FloatArray, AnyArray]:
+    def scores(
+        self, texts: Sequence[str | None], own: IntArray, weights: FloatArray
+    ) -> tuple[list[FloatArray], FloatArray, AnyArray]:
         """All scores of texts (rows, classes), their lengths, and which are known."""
         found: list[FloatArray] = []
         lengths = np.zeros(len(texts))
         for place, scorer in enumerate(self.scorers):
             rows = scorer.read(texts)
-            found.extend(scorer.scores(rows, own))
+            found.extend(scorer.scores(rows, own, weights))
             if place == 0:
                 lengths = rows.lengths
         return found, lengths, np.array([text is not None for text in texts], dtype=bool)
@@ -281,11 +290,11 @@ class TextEvidence:
         total -= total.mean(axis=1, keepdims=True)
         return np.where(known, (total * self.pool.stretch(lengths)[:, None]).T, 0.0)
 
-    def leave_one_out(self, texts: Sequence[str | None], codes: IntArray) -> FloatArray:
+    def leave_one_out(self, texts: Sequence[str | None], codes: IntArray, weights: FloatArray) -> FloatArray:
         """The same without the text itself, where its class is given."""
         if self.kept is not None and self.kept[0] is texts and self.kept[1] is codes:
             return self.kept[2]
-        scores, lengths, known = self.scores(texts, codes)
+        scores, lengths, known = self.scores(texts, codes, weights)
         return np.where(known, self.pool.joined(scores, lengths).T, 0.0)
 
     def of_tokens(self, text: str) -> tuple[list[str], FloatArray]:

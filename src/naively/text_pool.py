@@ -57,7 +57,8 @@ def fit_pool(
     log_prior : ndarray (classes,)
     """
     centred = np.stack([one - one.mean(axis=1, keepdims=True) for one in scores])
-    spread = np.sqrt((centred**2).mean(axis=(1, 2))) + 1e-12
+    spread = np.sqrt((centred**2).mean(axis=(1, 2))) if len(lengths) else np.zeros(len(scores))
+    spread = np.where(spread > 1e-9, spread, 1.0)  # left-out texts in which no token is known tell nothing of the scale
     typical = float(np.exp(np.log(lengths + 1).mean())) if len(lengths) else 1.0
     n_scores, start = len(scores), np.log(2 / len(scores))
     if weights.sum() < FEW_TEXTS:

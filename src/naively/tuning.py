@@ -267,8 +267,9 @@ def _counted(
 
 def _is_subtractable(schema: Schema, kept_rows: int) -> bool:
     """Whether a difference of statistics is what counting would give: see `naively.folds`."""
-    kinds = {summary.kind for summaries in schema.summaries for summary in summaries}
-    return kept_rows == 0 and "histogram" not in kinds
+    kept = {summary for summaries in schema.summaries for summary in summaries}
+    pruned = any(summary.view is not None and summary.view.most_tokens is not None for summary in kept)
+    return kept_rows == 0 and not pruned and all(summary.kind != "histogram" for summary in kept)
 
 
 def _learnt(candidate: NaiveBayes, schema: Schema, statistics: Statistics) -> NaiveBayes:

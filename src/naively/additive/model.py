@@ -259,7 +259,7 @@ def left_out_design(
 ) -> Design:
     """Rows that were learnt, each as seen by estimates without it."""
     evidence = [
-        _leave_one_out(estimate, statistic, values, codes)
+        _leave_one_out(estimate, statistic, values, codes, weights)
         for estimate, statistic, (_, values) in zip(estimates, statistics, columns, strict=True)
     ]
     for column, table in indicators:
@@ -292,7 +292,9 @@ def _estimated(statistics: NumericColumn | LabelColumn, densities: Sequence[str]
     return categories.estimate(statistics.counts)
 
 
-def _leave_one_out(estimate: Estimated, statistics: ColumnStatistics, values: AnyArray, codes: IntArray) -> FloatArray:
+def _leave_one_out(
+    estimate: Estimated, statistics: ColumnStatistics, values: AnyArray, codes: IntArray, weights: FloatArray
+) -> FloatArray:
     """The leave-one-out evidence (classes, rows) of kept rows in one column."""
     if isinstance(statistics, NumericColumn):
         if not len(statistics.histogram.keys):
@@ -300,7 +302,9 @@ def _leave_one_out(estimate: Estimated, statistics: ColumnStatistics, values: An
         values = statistics.histogram.cell_of(values)
     elif isinstance(statistics, LabelColumn) and not statistics.counts.size:
         return np.zeros((statistics.counts.shape[0], len(codes)))
-    return estimate.leave_one_out(values, codes)
+    if isinstance(estimate, (StackedColumn, categories.CategoryTable)):
+        return estimate.leave_one_out(values, codes)
+    return estimate.leave_one_out(values, codes, weights)
 
 
 def _missing_indicators(

@@ -47,7 +47,7 @@ class TextEstimate(Protocol):
     def evidence(self, texts: Any) -> FloatArray:
         """The evidence (classes, rows) of texts, centred; 0 where missing."""
 
-    def leave_one_out(self, texts: Any, codes: IntArray) -> FloatArray:
+    def leave_one_out(self, texts: Any, codes: IntArray, weights: FloatArray) -> FloatArray:
         """The same without the text itself."""
 
 

@@ -49,6 +49,7 @@ from naively.export.tables import (
     table_to_dict,
     text_from,
 )
+from naively.export.texts import refuse_tokenizer
 from naively.families import FAMILIES, ByKind, Family, Joint, Summary
 from naively.recipes import as_recipe
 from naively.schema import Schema
@@ -145,6 +146,7 @@ def _encoded(value: Any, where: str) -> Any:
     if isinstance(value, Joint):
         return {"type": "joint", "options": value.options()}
     if isinstance(value, (Family, ByKind)):
+        refuse_tokenizer(getattr(value, "tokenizer", None))
         return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
     if isinstance(value, Smoothing):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}

@@ -37,7 +37,7 @@ def sum_to_dict(values: Sum) -> dict[str, Any]:
 
 def summary_to_dict(summary: Summary) -> dict[str, Any]:
     """A summary; what only some have is left out of the others."""
-    refuse_tokenizer(summary.view)
+    refuse_tokenizer(None if summary.view is None else summary.view.tokenizer)
     return {name: value for name, value in asdict(summary).items() if name not in SPECIAL or value}
 
 

@@ -18,9 +18,9 @@ from naively.tokenising import View, token_hash
 PARTS = ("mass", "documents", "observed", "dropped")
 
 
-def refuse_tokenizer(view: View | None) -> None:
-    """Refuse a view with a tokenizer: that is a function, which a file cannot hold."""
-    if view is not None and view.tokenizer is not None:
+def refuse_tokenizer(tokenizer: Any) -> None:
+    """Refuse a tokenizer: it is a function, which a file cannot hold."""
+    if tokenizer is not None:
         raise ModelFileError(
             "Text(tokenizer=...) is a function, which a model file cannot hold. Pickle the model, or tokenise before "
             "fitting and join the words with spaces."

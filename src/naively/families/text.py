@@ -11,7 +11,7 @@ import numpy as np
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.linear import logs_and_zeros
-from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of
+from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of, whole
 from naively.families.text_without import left_out_views
 from naively.families.tokens import Tokens, TokenTable, Vocabulary
 from naively.smoothing import Smoothing, smoothed_frequencies
@@ -26,7 +26,7 @@ Texts = Sequence[Sequence[str | None]]
 """A block of texts: for each column, those of its rows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Text(Family):
     """A column of prose: messages, reviews, articles, titles.
 
@@ -82,7 +82,8 @@ class Text(Family):
     ['ham', 'spam']
     """
 
-    accepts: ClassVar[tuple[Kind, ...]] = ("label", "text", "empty")
+    accepts: ClassVar[tuple[Kind, ...]] = ("label", "text", "mixed", "empty")  # mixed: the cell at fault is named
+    is_distribution: ClassVar[bool] = False  # of tokens, given how many there are; not of a cell's values
 
     words: Lengths | None = (1, 2)
     characters: Lengths | None = None
@@ -127,8 +128,8 @@ class Text(Family):
             "unit_length": flag("unit_length", unit_length),
             "normalise": flag("normalise", normalise),
             "tokenizer": tokenizer,
-            "buckets": None if buckets is None else int(at_least("buckets", buckets, 2)),
-            "most_tokens": None if most_tokens is None else int(at_least("most_tokens", most_tokens, 1)),
+            "buckets": whole("buckets", buckets, 2),
+            "most_tokens": whole("most_tokens", most_tokens, 1),
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -138,6 +139,11 @@ class Text(Family):
             raise ParameterError(f"Text(tokenizer) must be a function from a text to its words, got {tokenizer!r}.")
         if self.normalise and self.event != "complement":
             raise ParameterError("Text(normalise=True) belongs to event='complement'.")
+
+    def __repr__(self) -> str:
+        plain = type(self)().options()
+        changed = [f"{name}={value!r}" for name, value in self.options().items() if value != plain[name]]
+        return f"Text({', '.join(changed)})"
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ import numpy as np
 from naively.errors import ParameterError
 
 Lengths = tuple[int, int]
+MOST = 2**48
+"""No more buckets or tokens than this can be asked for: a cell of the table has one 64-bit number."""
 
 
 def lengths(name: str, given: Any) -> Lengths | None:
@@ -39,10 +41,9 @@ def stop_words_of(given: Any) -> tuple[str, ...]:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         given = ENGLISH_STOP_WORDS
-    words = list(given)
-    if not all(isinstance(word, str) for word in words):
-        raise ParameterError(f"Text(stop_words) must hold words, got {words[:5]!r}.")
-    return tuple(sorted(set(words)))
+    if not hasattr(given, "__iter__") or not all(isinstance(word, str) for word in given):
+        raise ParameterError(f"Text(stop_words) must be 'english' or a list of words, got {given!r:.60}.")
+    return tuple(sorted(set(given)))
 
 
 def flag(name: str, given: Any) -> bool:
@@ -58,6 +59,15 @@ def at_least(name: str, given: Any, least: float) -> float:
     if not number or not least <= given < np.inf:
         raise ParameterError(f"Text({name}) must be a number of at least {least:g}, got {given!r}.")
     return float(given) if isinstance(given, (float, np.floating)) else int(given)
+
+
+def whole(name: str, given: Any, least: int) -> int | None:
+    """A whole number that is large enough, or None."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or not least <= given <= MOST:
+        raise ParameterError(f"Text({name}) must be a whole number from {least} to {MOST}, got {given!r}.")
+    return int(given)
 
 
 def one_of(name: str, given: Any, known: Sequence[str]) -> Any:

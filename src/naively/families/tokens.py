@@ -195,14 +195,19 @@ class TokenTable:
         left = self + replace(other, mass=-other.mass, documents=-other.documents, observed=-other.observed)
         before = self._spread_over(left)
         mass, documents = left.mass.without_noise(before.mass.high), left.documents.without_noise(before.documents.high)
-        bad = (mass.high < 0) | (documents.high < 0)
+        observed = left.observed.without_noise(self.observed.high)
+        if (observed.high < 0).any():
+            raise ForgetError(
+                f"Column {column!r}: more texts would be forgotten than were learnt. Forget only rows that this model "
+                "has learnt, with the same weights and classes."
+            )
+        bad = (mass.high < 0) | (documents.high < 0) | ((mass.high > 0) != (documents.high > 0))
         if bad.any() and not self.dropped.high.any():
             text = left.vocabulary.texts(left.tokens[np.flatnonzero(bad)[:1]])[0]
             raise ForgetError(
                 f"Column {column!r}: the token {text!r} would be forgotten more often than it was learnt. Forget only "
                 "rows that this model has learnt, with the same weights and classes."
             )
-        observed = left.observed.without_noise(self.observed.high)
         return replace(left, mass=mass, documents=documents, observed=observed, dropped=self.dropped)._chosen(
             (mass.high > 0) | (documents.high > 0)
         )
@@ -358,6 +363,10 @@ class Tokens:
         """Both under the same columns."""
         columns = tuple(dict.fromkeys(self.columns + other.columns))
         return self.for_columns(columns), other.for_columns(columns)
+
+    def pruned(self, most: int) -> Tokens:
+        """The same with at most so many tokens in each column."""
+        return replace(self, tables=tuple(table.pruned(most) for table in self.tables))
 
     def tidy(self) -> Tokens:
         """Nothing is left to tidy: forgetting drops what no row has any more."""

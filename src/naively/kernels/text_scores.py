@@ -14,6 +14,7 @@ def add_token_scores(
     tokens: IntArray,
     tallies: FloatArray,
     own: IntArray,
+    own_weight: FloatArray,
     pointer: IntArray,
     codes: IntArray,
     mass: FloatArray,
@@ -30,12 +31,12 @@ def add_token_scores(
     odds = (1.0 - share) / share
     left = totals.copy()
     for row in range(n_rows):
-        whole = everything
+        whole, weight = everything, own_weight[row]
         if own[row] >= 0:
             taken = 0.0
             for entry in range(bounds[row], bounds[row + 1]):
                 if tokens[entry] >= 0:
-                    taken += tallies[entry]
+                    taken += weight * tallies[entry]
             left[own[row]] -= taken
             whole -= taken
         length = 0.0
@@ -45,7 +46,7 @@ def add_token_scores(
                 continue
             rest = marginal[token]
             if own[row] >= 0:
-                rest -= tally
+                rest -= weight * tally
                 if rest <= 1e-9 * marginal[token]:  # no other text has it
                     continue
             length += tally
@@ -53,7 +54,7 @@ def add_token_scores(
             for cell in range(pointer[token], pointer[token + 1]):
                 code, count = codes[cell], mass[cell]
                 if code == own[row]:
-                    count -= tally
+                    count -= weight * tally
                     if count <= 1e-9 * mass[cell]:
                         continue
                 ratio[row, code] += tally * np.log1p(odds * count / (left[code] * expected))
@@ -61,7 +62,7 @@ def add_token_scores(
                     against[row, code] -= tally * np.log1p(-count / (rest + pseudo))
         if pseudo > 0.0:
             for code in range(n_classes):
-                against[row, code] += length * np.log(whole - left[code] + pseudo * n_tokens)
+                against[row, code] += length * np.log(whole - left[code] + pseudo * max(n_tokens, 1))
         if own[row] >= 0:
             left[own[row]] = totals[own[row]]
 

@@ -73,6 +73,11 @@ def _labels_of(model: NaiveBayes, member: int) -> tuple[list[str], FloatArray] |
             f"Column {name!r} is read together with others, so it has no distribution of its own to draw. Draw it from "
             "a model without factors."
         )
+    if any(summary.kind == "tokens" for summary in model.schema_.summaries[member]):
+        raise ParameterError(
+            f"Column {name!r} holds prose, which has no curve to draw. parameters()[{name!r}] has its tokens' "
+            "probabilities in recipe='textbook'; plot_evidence(model.explain(X)) shows which tokens spoke."
+        )
     family = family.family if isinstance(family, Thresholded) else family
     if isinstance(family, (Categorical, Bernoulli)):
         values, probabilities = model._label_probabilities(member)

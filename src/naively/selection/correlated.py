@@ -105,7 +105,7 @@ def drop_correlated(X: Any, threshold: float = 0.95, y: Any = None) -> tuple[Any
     require_rows(table)
     codes = np.zeros(table.n_rows, dtype=np.int64) if y is None else read_target(y, table.n_rows)[1]
     numeric = [place for place, kind in enumerate(table.kinds) if kind in ("number", "truth", "empty")]
-    labelled = [place for place, kind in enumerate(table.kinds) if kind in ("label", "mixed")]
+    labelled = [place for place, kind in enumerate(table.kinds) if kind in ("label", "text", "mixed")]
     repeats = {
         **_repeated_numbers(table, numeric, codes, float(threshold)),
         **_repeated_labels(table, labelled, codes, float(threshold)),
