@@ -16,9 +16,11 @@ from naively.tokenising import words
 from naively.typing import AnyArray, IntArray, Label
 
 PROSE_CELLS = 256
+PROSE_CHARACTERS = 256
 PROSE_WORDS = 8
 PROSE_DISTINCT = 0.5
-"""A column of text is prose if its first cells have so many words on average, and such a share of them is distinct."""
+"""A column of text is prose if the beginnings of its first cells have so many words on average, and such a share of
+them is distinct."""
 
 SMALL_FRAME = 1 << 18
 """A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
@@ -152,7 +154,7 @@ def is_prose(cells: Sequence[Any]) -> bool:
     >>> is_prose(["Please find attached the report that you asked for last week.", None])
     True
     """
-    texts = [cell for cell in cells if isinstance(cell, str)]
+    texts = [cell[:PROSE_CHARACTERS] for cell in cells if isinstance(cell, str)]
     n_characters = sum(map(len, texts))
     if n_characters < 2 * PROSE_WORDS * max(len(texts), 1) or len(set(texts)) < PROSE_DISTINCT * len(texts):
         return False

@@ -11,11 +11,12 @@ scored without itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from naively.families.tokens import TokenTable, masses
 from naively.kernels import repays_compiler
@@ -96,10 +97,8 @@ class TokenScores:
         )
         return [ratio, against] if self.with_complement else [ratio]
 
-    def folded(self, weights: FloatArray) -> tuple[Any, FloatArray]:
-        """Weighed scores as one weight per token and class, sparse, and one per tally and class."""
-        from scipy import sparse
-
+    def folded(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Weighed scores as one weight per cell, and one per tally and class."""
         said = weights[0] * self.ratio_of_cells(SHARE)
         every = np.zeros(self.table.n_classes)
         if self.with_complement:
@@ -107,8 +106,23 @@ class TokenScores:
             said -= weights[1] * np.log1p(-self.table.mass.high / rest)
             others = self.totals.sum() - self.totals + COMPLEMENT_PSEUDO_COUNT * len(self.marginal)
             every += weights[1] * np.log(others)
-        shape = (len(self.marginal), self.table.n_classes)
-        return sparse.csr_array((said, self.table.codes, self.pointer), shape=shape), every
+        return said, every
+
+    def linear(self, rows: KnownRows, weights: FloatArray, every: FloatArray) -> FloatArray:
+        """The sum of the tallies of texts times weights of cells and of tallies, (rows, classes)."""
+        result = np.zeros((len(rows.bounds) - 1, self.table.n_classes))
+        if repays_compiler(4 * len(rows.places)):
+            from naively.kernels.text_scores import add_weights
+
+            bounds, places = rows.bounds.astype(np.int64), rows.places.astype(np.int64)
+            add_weights(bounds, places, rows.tallies, self.pointer, self.table.codes, weights, result)
+        else:
+            cells = sparse.csr_array((weights, self.table.codes, self.pointer), shape=(len(self.marginal), len(every)))
+            result += (rows.matrix(len(self.marginal)) @ cells).toarray()
+        if every.any():
+            total = np.bincount(rows.rows, weights=rows.tallies, minlength=len(result))
+            result += total[:, None] * every
+        return result
 
 
 def add_scores(
@@ -205,7 +219,8 @@ class TextColumn:
         unfitted = TextEvidence(scorers, TextPool(np.ones(len(scorers) + 1), 0.0, 1.0))
         scores, lengths, known = unfitted.scores(texts, codes)
         pool = fit_pool([one[known] for one in scores], lengths[known], codes[known], weights[known], log_prior)
-        return TextEvidence(scorers, pool)
+        left_out = np.where(known, pool.joined(scores, lengths).T, 0.0)
+        return TextEvidence(scorers, pool, (texts, codes, left_out))
 
 
 @dataclass(frozen=True)
@@ -216,10 +231,13 @@ class TextEvidence:
     ----------
     scorers : tuple of TokenScores
     pool : TextPool
+    kept : tuple, optional
+        The texts that the pool was fitted on, their classes, and their leave-one-out evidence.
     """
 
     scorers: tuple[TokenScores, ...]
     pool: TextPool
+    kept: tuple[Any, IntArray, FloatArray] | None = None
 
     @property
     def score_names(self) -> list[str]:
@@ -241,7 +259,7 @@ class TextEvidence:
         return found, lengths, np.array([text is not None for text in texts], dtype=bool)
 
     @cached_property
-    def _folded(self) -> list[tuple[Any, FloatArray]]:
+    def _folded(self) -> list[tuple[FloatArray, FloatArray]]:
         """Each view's scores as weights of tokens."""
         result, first = [], 0
         for scorer in self.scorers:
@@ -256,8 +274,7 @@ class TextEvidence:
         lengths = np.zeros(len(texts))
         for place, (scorer, (weights, every)) in enumerate(zip(self.scorers, self._folded, strict=True)):
             rows = scorer.read(texts)
-            matrix = rows.matrix(weights.shape[0])
-            total += (matrix @ weights).toarray() + matrix.sum(axis=1)[:, None] * every
+            total += scorer.linear(rows, weights, every)
             if place == 0:
                 lengths = rows.lengths
         known = np.array([text is not None for text in texts], dtype=bool)
@@ -266,6 +283,8 @@ class TextEvidence:
 
     def leave_one_out(self, texts: Sequence[str | None], codes: IntArray) -> FloatArray:
         """The same without the text itself, where its class is given."""
+        if self.kept is not None and self.kept[0] is texts and self.kept[1] is codes:
+            return self.kept[2]
         scores, lengths, known = self.scores(texts, codes)
         return np.where(known, self.pool.joined(scores, lengths).T, 0.0)
 
@@ -278,7 +297,8 @@ class TextEvidence:
             rows = scorer.read([text])
             if place == 0:
                 stretch = float(self.pool.stretch(rows.lengths)[0])
-            said = rows.tallies[:, None] * (weights[rows.places].toarray() + every)
+            alone = replace(rows, bounds=np.arange(len(rows.places) + 1))
+            said = scorer.linear(alone, weights, every)
             names.extend(scorer.table.vocabulary.texts(rows.places))
             parts.append(said - said.mean(axis=1, keepdims=True))
         return names, np.concatenate(parts) * stretch

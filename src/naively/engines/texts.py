@@ -6,6 +6,7 @@ The texts are cut into blocks of a fixed size, and the partial sums are added in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from naively.tallies import tally_texts
 from naively.tokenising import View
 from naively.typing import FloatArray, IntArray
 
-BLOCK_CHARACTERS = 1 << 21
-"""Texts of about so many characters are read at a time."""
+BLOCK_CHARACTERS = 1 << 23
+"""Texts of about so many characters are read at a time; a quarter of it where runs of characters are counted."""
 
 
 def count_tokens(rows: Rows, names: tuple[str, ...], positions: IntArray, view: View) -> Tokens:
@@ -36,22 +37,21 @@ def _column(rows: Rows, position: int, view: View) -> TokenTable:
         weights = None if rows.weights is None else rows.weights[block]
         return token_table(texts[block], rows.codes[block], weights, rows.n_classes, view)
 
-    for part in in_order(count, blocks_of(texts), rows.n_threads):
+    for part in in_order(count, blocks_of(texts, view), rows.n_threads):
         table = table + part
         if view.most_tokens is not None:
             table = table.pruned(view.most_tokens)
     return table
 
 
-def blocks_of(texts: Sequence[str | None]) -> Iterator[slice]:
-    """The texts in pieces of about `BLOCK_CHARACTERS`."""
+def blocks_of(texts: Sequence[str | None], view: View) -> Iterator[slice]:
+    """The texts in pieces of about equal size, at most `BLOCK_CHARACTERS` each unless one text is longer."""
     ends = np.cumsum([1 if text is None else len(text) + 1 for text in texts])
-    start = 0
-    while start < len(texts):
-        reach = BLOCK_CHARACTERS + (int(ends[start - 1]) if start else 0)
-        stop = max(start + 1, int(np.searchsorted(ends, reach, side="right")))
-        yield slice(start, stop)
-        start = stop
+    most = BLOCK_CHARACTERS // 4 if view.unit == "characters" else BLOCK_CHARACTERS
+    n_blocks = -(-int(ends[-1]) // most) if len(ends) else 0
+    cuts = np.searchsorted(ends, np.arange(1, n_blocks) * (ends[-1] / max(n_blocks, 1)))
+    edges = np.unique(np.concatenate([[0], cuts, [len(texts)]])).tolist()
+    yield from (slice(start, stop) for start, stop in pairwise(edges))
 
 
 def token_table(
@@ -73,7 +73,8 @@ def token_table(
         observed = sum_by_code(np.where(known, codes, -1), weights, n_classes)
     letters, lengths = counted.spell()
     order = np.argsort(counted.hashes)
-    vocabulary = Vocabulary.of_letters(counted.hashes, lengths, letters)
+    starts = np.cumsum(lengths) - lengths
+    vocabulary = Vocabulary(counted.hashes[order], starts[order], lengths[order], letters)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     cells = rank[cells // n_classes] * n_classes + cells % n_classes if len(cells) else cells

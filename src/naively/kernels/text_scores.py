@@ -64,3 +64,21 @@ def add_token_scores(
                 against[row, code] += length * np.log(whole - left[code] + pseudo * n_tokens)
         if own[row] >= 0:
             left[own[row]] = totals[own[row]]
+
+
+@njit(nogil=True, cache=True)
+def add_weights(
+    bounds: IntArray,
+    tokens: IntArray,
+    tallies: FloatArray,
+    pointer: IntArray,
+    codes: IntArray,
+    weights: FloatArray,
+    scores: FloatArray,
+) -> None:
+    """Add to the scores (rows, classes) the weights of each text's tokens, times their tallies."""
+    for row in range(bounds.shape[0] - 1):
+        for entry in range(bounds[row], bounds[row + 1]):
+            token, tally = tokens[entry], tallies[entry]
+            for cell in range(pointer[token], pointer[token + 1]):
+                scores[row, codes[cell]] += tally * weights[cell]

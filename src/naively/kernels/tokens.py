@@ -32,22 +32,29 @@ def mixed(bits: np.uint64) -> np.uint64:
     return bits if bits != 0 else np.uint64(1)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def code_point(text: AnyArray, at: int, stop: int) -> tuple[Any, int]:
-    """The code point that starts at a byte, and how many bytes it takes."""
-    byte = text[at]
+    """The code point that starts at a byte, and the place after it."""
+    byte = np.int64(text[at])
     if byte < 0x80:
-        return np.int64(byte), 1
-    if byte < 0xE0:
-        point, width = np.int64(byte & 0x1F), 2
-    elif byte < 0xF0:
-        point, width = np.int64(byte & 0x0F), 3
-    else:
-        point, width = np.int64(byte & 0x07), 4
-    width = min(width, stop - at)
-    for place in range(at + 1, at + width):
-        point = (point << 6) | np.int64(text[place] & 0x3F)
-    return point, width
+        return byte, at + 1
+    more = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+    point = byte & (0x3F >> more)
+    after = min(at + 1 + more, stop)
+    for place in range(at + 1, after):
+        point = (point << 6) | (np.int64(text[place]) & 0x3F)
+    return point, after
+
+
+@njit(nogil=True, cache=True)
+def next_point(text: AnyArray, at: int, stop: int, kinds: AnyArray, folds: AnyArray) -> tuple[Any, Any, int]:
+    """The kind and the folded code point at a byte, and the place after it; past the end there is a separator."""
+    if at >= stop:
+        return np.int64(SEPARATOR), np.int64(0), at
+    point, after = code_point(text, at, stop)
+    if point < kinds.shape[0]:
+        return np.int64(kinds[point]), np.int64(folds[point]), after
+    return np.int64(WIDE if point < LAST_HAN else SEPARATOR), point, after
 
 
 @njit(nogil=True, cache=True)
@@ -59,6 +66,111 @@ def grown(array: AnyArray, capacity: int) -> AnyArray:
 
 
 @njit(nogil=True, cache=True)
+def scan_ascii(
+    text: AnyArray,
+    at: int,
+    stop: int,
+    letters_of: AnyArray,
+    kinds: AnyArray,
+    hashes: AnyArray,
+    starts: AnyArray,
+    ends: AnyArray,
+    size: int,
+) -> int:
+    """Append the words of an ASCII text to the stream; its new size, or -1 if the text is not ASCII.
+
+    `letters_of` folds the bytes of words and is 0 elsewhere.
+    """
+    bits, start = FNV_START, at
+    while at < stop:
+        byte = text[at]
+        folded = letters_of[byte]
+        if folded:
+            bits = (bits ^ folded) * FNV_PRIME
+            at += 1
+            continue
+        if byte >= 0x80:
+            return -1
+        if at > start:
+            if kinds[byte] == JOINER and at + 1 < stop and letters_of[text[at + 1]]:
+                at += 1
+                continue
+            hashes[size] = mixed(bits)
+            starts[size] = start
+            ends[size] = at
+            size += 1
+            bits = FNV_START
+        if kinds[byte] == SYMBOL:
+            hashes[size] = mixed((FNV_START ^ np.uint64(byte)) * FNV_PRIME)
+            starts[size] = at
+            ends[size] = at + 1
+            size += 1
+        at += 1
+        start = at
+    if at > start:
+        hashes[size] = mixed(bits)
+        starts[size] = start
+        ends[size] = at
+        size += 1
+    return size
+
+
+@njit(nogil=True, cache=True)
+def scan_text(
+    text: AnyArray,
+    at: int,
+    stop: int,
+    kinds: AnyArray,
+    folds: AnyArray,
+    hashes: AnyArray,
+    starts: AnyArray,
+    ends: AnyArray,
+    size: int,
+) -> int:
+    """Append the words of any text to the stream; its new size."""
+    while at < stop:
+        start = at
+        here, point, at = next_point(text, at, stop, kinds, folds)
+        if here == WORD:
+            bits = (FNV_START ^ np.uint64(point)) * FNV_PRIME
+            while True:
+                here, point, after = next_point(text, at, stop, kinds, folds)
+                if here == JOINER:
+                    here, point, after = next_point(text, after, stop, kinds, folds)
+                if here != WORD:
+                    break
+                bits = (bits ^ np.uint64(point)) * FNV_PRIME
+                at = after
+            hashes[size] = mixed(bits)
+            starts[size] = start
+            ends[size] = at
+            size += 1
+        elif here == SYMBOL:
+            hashes[size] = mixed((FNV_START ^ np.uint64(point)) * FNV_PRIME)
+            starts[size] = start
+            ends[size] = at
+            size += 1
+        elif here == WIDE:
+            alone = True
+            while True:
+                here, other, after = next_point(text, at, stop, kinds, folds)
+                if here != WIDE:
+                    break
+                hashes[size] = mixed((((FNV_START ^ np.uint64(point)) * FNV_PRIME) ^ np.uint64(other)) * FNV_PRIME)
+                starts[size] = start
+                ends[size] = after
+                size += 1
+                alone = False
+                start, point, at = at, other, after
+            if alone:
+                hashes[size] = mixed((FNV_START ^ np.uint64(point)) * FNV_PRIME)
+                starts[size] = start
+                ends[size] = at
+                size += 1
+    return size
+
+
+@njit(nogil=True, cache=True)
 def scan(
     text: AnyArray, bounds: IntArray, kinds: AnyArray, folds: AnyArray
 ) -> tuple[AnyArray, IntArray, IntArray, IntArray]:
@@ -66,7 +178,11 @@ def scan(
 
     `kinds` and `folds` cover the code points below their length; it is enough that they cover ASCII if the texts do.
     """
-    n_texts, planes = bounds.shape[0], kinds.shape[0]
+    letters_of = np.zeros(256, np.uint64)
+    for byte in range(128):
+        if kinds[byte] == WORD:
+            letters_of[byte] = folds[byte]
+    n_texts = bounds.shape[0]
     capacity = 1024
     if n_texts:
         capacity += (bounds[n_texts - 1, 1] - bounds[0, 0]) // 5
@@ -77,64 +193,15 @@ def scan(
     size = 0
     for document in range(n_texts):
         at, stop = bounds[document, 0], bounds[document, 1]
-        run = SEPARATOR  # the kind of the run that we are in
-        bits = FNV_START
-        start = end = at
-        joined = False  # the last code point was a joiner after a word's
-        before, before_at, length = np.uint64(0), at, 0  # the last wide code point, and how many there were
-        while at <= stop:
-            here_at = at
-            if at == stop:
-                folded, here = np.uint64(0), np.int64(SEPARATOR)
-                at += 1
-            else:
-                byte = text[at]
-                if byte < 0x80:
-                    folded, here = np.uint64(folds[byte]), np.int64(kinds[byte])
-                    at += 1
-                else:
-                    point, width = code_point(text, at, stop)
-                    at += width
-                    if point < planes:
-                        folded, here = np.uint64(folds[point]), np.int64(kinds[point])
-                    else:
-                        folded, here = np.uint64(point), np.int64(WIDE if point < LAST_HAN else SEPARATOR)
-            if here == WORD and run == WORD:
-                bits = (bits ^ folded) * FNV_PRIME
-                end = at
-                joined = False
-                continue
-            if here == JOINER and run == WORD and not joined:
-                joined = True
-                continue
-            if size >= capacity - 2:
-                capacity *= 2
-                hashes, starts, ends = grown(hashes, capacity), grown(starts, capacity), grown(ends, capacity)
-            if here == WIDE and run == WIDE:
-                hashes[size] = mixed((((FNV_START ^ before) * FNV_PRIME) ^ folded) * FNV_PRIME)
-                starts[size], ends[size] = before_at, at
-                size += 1
-                before, before_at = folded, here_at
-                length += 1
-                continue
-            if run == WORD:
-                hashes[size] = mixed(bits)
-                starts[size], ends[size] = start, end
-                size += 1
-            elif run == WIDE and length == 1:
-                hashes[size] = mixed((FNV_START ^ before) * FNV_PRIME)
-                starts[size], ends[size] = before_at, end
-                size += 1
-            run, joined = SEPARATOR, False
-            if here == WORD:
-                run, start, end = WORD, here_at, at
-                bits = (FNV_START ^ folded) * FNV_PRIME
-            elif here == WIDE:
-                run, before, before_at, end, length = WIDE, folded, here_at, at, 1
-            elif here == SYMBOL:
-                hashes[size] = mixed((FNV_START ^ folded) * FNV_PRIME)
-                starts[size], ends[size] = here_at, at
-                size += 1
+        if size + stop - at > capacity:  # a token has at least one byte
+            capacity = 2 * capacity + stop - at
+            hashes = grown(hashes, capacity)
+            starts = grown(starts, capacity)
+            ends = grown(ends, capacity)
+        after = scan_ascii(text, at, stop, letters_of, kinds, hashes, starts, ends, size)
+        if after < 0:
+            after = scan_text(text, at, stop, kinds, folds, hashes, starts, ends, size)
+        size = after
         pointer[document + 1] = size
     return hashes[:size], starts[:size], ends[:size], pointer
 
@@ -171,8 +238,7 @@ def letters(text: AnyArray, start: int, end: int, kinds: AnyArray, folds: AnyArr
     """The folded code points of a token, apostrophes left out; returns how many."""
     planes, size, at = kinds.shape[0], 0, start
     while at < end:
-        point, width = code_point(text, at, end)
-        at += width
+        point, at = code_point(text, at, end)
         if point < planes:
             if kinds[point] == JOINER:
                 continue
