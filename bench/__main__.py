@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.data import SHARED
 from bench.measure import FULL, QUICK, memory_bandwidth
 from bench.report import console_table, save
 from bench.rows import ROWS
@@ -36,7 +37,11 @@ def main() -> None:
     results = []
     for row in rows:
         console.print(f"[dim]{row.__name__} ...[/]")
-        results.append(row(scale))
+        result = row(scale)
+        if result is None:
+            console.print(f"[yellow]{row.__name__} is left out: its data is not in {SHARED} (see NAIVELY_DATA).[/]")
+        else:
+            results.append(result)
     console.print(console_table(results, bandwidth, scale.judged))
     output = given.output or (None if given.quick or given.only else Path(__file__).parent)
     if output is not None:

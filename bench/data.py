@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 SEED = 20
+SHARED = Path(os.environ.get("NAIVELY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+"""The folder of the data sets that are not made here; the variable NAIVELY_DATA names another."""
 CHUNK = 50_000
 
 
@@ -61,3 +67,27 @@ def documents(n_rows: int, n_words: int, n_tokens: int, n_classes: int) -> tuple
     counts = sparse.coo_matrix((np.ones(len(rows)), (rows, shifted)), shape=(n_rows, n_words)).tocsr()
     counts.sum_duplicates()
     return counts, y
+
+
+def newsgroups() -> tuple[list[str], list[str], int] | None:
+    """The texts and groups of 20newsgroups, and how many of the first are for training; None if they are not here."""
+    path = SHARED / "20newsgroups.csv.gz"
+    if not path.exists():
+        return None
+    csv.field_size_limit(1 << 24)
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines)
+        next(rows)
+        texts, groups = zip(*rows, strict=True)
+    return list(texts), list(groups), 11_293
+
+
+def prose(n_rows: int, n_words: int = 5_000, n_tokens: int = 100, n_classes: int = 20) -> tuple[list[str], list[str]]:
+    """Made-up texts, for runs that only ask whether everything works."""
+    counts, y = documents(n_rows, n_words, n_tokens, n_classes)
+    spelled = [np.base_repr(26**3 + place, 26).translate(LETTERS).lower() for place in range(n_words)]
+    texts = [" ".join(np.repeat([spelled[word] for word in row.indices], row.data.astype(int))) for row in counts]
+    return texts, [f"class {code}" for code in y]
+
+
+LETTERS = str.maketrans("0123456789", "qrstuvwxyz")

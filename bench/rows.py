@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench import categorical, drop_ins, frames, gaussian, memory, startup, stream, text
+from bench import categorical, drop_ins, frames, gaussian, memory, prose, startup, stream, text
 from bench.measure import Scale
 from bench.result import Result
 
-ROWS: list[Callable[[Scale], Result]] = [
+ROWS: list[Callable[[Scale], Result | None]] = [
     gaussian.gaussian_fit_float64,
     gaussian.gaussian_fit_float32,
     gaussian.gaussian_fit_f_order,
@@ -23,6 +23,12 @@ ROWS: list[Callable[[Scale], Result]] = [
     categorical.text_fit_polars,
     text.multinomial_fit_20_classes,
     text.multinomial_fit_200_classes,
+    prose.prose_fit_words,
+    prose.prose_fit_auto,
+    prose.prose_predict_words,
+    prose.prose_predict_auto,
+    prose.prose_memory_words,
+    prose.prose_memory_auto,
     drop_ins.drop_in_gaussian_fit,
     drop_ins.drop_in_gaussian_predict,
     drop_ins.drop_in_categorical_fit,

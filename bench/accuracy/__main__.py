@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from . import adult, report
+from . import adult, report, texts
 from .measure import cross_validate
 from .models import MODELS
 from .sets import names, read
 
 HERE = Path(__file__).parent
+PAGE = HERE.parent / "ACCURACY.md"
+TEXT_RESULTS = HERE.parent / "accuracy_text.json"
 
 
 def main() -> None:
@@ -23,7 +25,25 @@ def main() -> None:
     parser.add_argument("--models", nargs="*", default=list(MODELS), help="only these")
     parser.add_argument("--output", type=Path, default=HERE.parent / "accuracy.json")
     parser.add_argument("--fresh", action="store_true", help="measure again what the output already holds")
+    parser.add_argument("--only", choices=("tables", "text"), help="only the sets of columns, or only those of texts")
     arguments = parser.parse_args()
+    if arguments.only != "text":
+        run_tables(arguments)
+    if arguments.only != "tables" and not arguments.sets:
+        run_texts(arguments)
+
+
+def run_texts(arguments: argparse.Namespace) -> None:
+    """The corpora; only their part of the page is made anew."""
+    if not (arguments.data / "schema.json").exists():
+        print(f"There are no corpora in {arguments.data}: give their folder by --data.")
+        return
+    models = [model for model in texts.MODELS if arguments.models == list(MODELS) or model in arguments.models]
+    results = texts.run(arguments.data, models, TEXT_RESULTS, arguments.fresh)
+    PAGE.write_text(texts.with_section(PAGE.read_text() if PAGE.exists() else "", results))
+
+
+def run_tables(arguments: argparse.Namespace) -> None:
     results = {} if arguments.fresh or not arguments.output.exists() else json.loads(arguments.output.read_text())
     for name in arguments.sets or names(arguments.data):
         data = read(arguments.data, name)
@@ -40,7 +60,8 @@ def main() -> None:
         print(f"{'MEAN':26s} {model:32s} " + " ".join(f"{mean[key]:.4f}" for key in report.SCORES))
     if not arguments.sets:
         official = adult.official_split(arguments.data)
-        (HERE.parent / "ACCURACY.md").write_text(report.markdown(results, official))
+        known = json.loads(TEXT_RESULTS.read_text()) if TEXT_RESULTS.exists() else {}
+        PAGE.write_text(texts.with_section(report.markdown(results, official), known))
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ _HOMES = {
     "NaiveBayes": "naively.classifier",
     "TAN": "naively.tan",
     "load": "naively.export.json",
+    "named": "naively.door",
     "tune": "naively.tuning",
 }
 
-__all__ = ["TAN", "JointBayes", "NaiveBayes", "__version__", "load", "tune"]
+__all__ = ["TAN", "JointBayes", "NaiveBayes", "__version__", "load", "named", "tune"]
 
 
 def __getattr__(name: str) -> Any:

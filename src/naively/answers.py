@@ -13,13 +13,14 @@ from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, listed
 from naively.estimation import Estimation
 from naively.evidence import Scorer
-from naively.explanation import attribute, explanation
+from naively.explained_cells import WIDE, explained_cells
+from naively.explanation import as_frame, attribute, explanation
 from naively.families import JointFamily
 from naively.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively.pooled import PooledScorer
 from naively.recipes import as_recipe
 from naively.spoken import spoken_tokens
-from naively.table import Table, require_rows
+from naively.table import SparseTable, Table, require_rows
 from naively.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -145,7 +146,9 @@ class Answers(Estimation):
         target : label, optional
             The class to speak for; by default each row's predicted one.
         tokens : int, default=10
-            Of a column of prose, so many tokens are named, those that say most; 0 to keep it in one line.
+            Of a column of prose, so many tokens are named, those that say most; 0 to keep it in one line. So it is
+            with the columns that are stored in a row of a sparse matrix with more than 100 of them: all others are
+            one line.
 
         Returns
         -------
@@ -168,10 +171,15 @@ class Answers(Estimation):
         +2.17  log-odds
         """
         table, positions, scorer, decider = self._ready(X, prior)
+        wanted = None if target is None else self._class_code(target)
+        if isinstance(table, SparseTable) and table.n_columns > WIDE:
+            lines = explained_cells(scorer, table, positions, decider, self.classes_, wanted, tokens)
+            decider.warn()
+            return as_frame(lines, self.classes_, X)
         evidence = scorer.evidence(table, positions)
         chosen = decider.choose(evidence.sum(axis=1), slice(0, table.n_rows))
-        if target is not None:
-            chosen = np.full(table.n_rows, self._class_code(target))
+        if wanted is not None:
+            chosen = np.full(table.n_rows, wanted)
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
         spoken = spoken_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from naively.errors import InputError, InputTypeError, SchemaError
+from naively.errors import InputError, InputTypeError, SchemaError, listed
 from naively.labels import as_label, categories_of, encode_array, encode_objects, encode_series, is_missing
 from naively.table import ArrayTable, Column, ColumnsTable, Kind, SparseTable, Table, made_up_names
 from naively.tokenising import words
@@ -43,6 +44,51 @@ def read_table(X: Any) -> Table:
         return _records_table(X)
     frame = _as_frame(X)
     return array_table(_as_array(X)) if frame is None else _frame_table(frame)
+
+
+def named(X: Any, names: Any) -> Table:
+    """An array or sparse matrix with names for its columns, to be used wherever a table X is.
+
+    The names come through to `explain`, `parameters` and ``feature_names_in_``, and columns are matched by name.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        It is not copied.
+    names : sequence of str
+        One for each column, distinct, for example ``vectorizer.get_feature_names_out()``.
+
+    Returns
+    -------
+    Table
+        It has a ``shape`` and gives rows by ``table[rows]``, as cross-validation wants.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes, named
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> vectorizer = CountVectorizer()
+    >>> counts = vectorizer.fit_transform(["free prize now", "lunch now", "free cash", "home for lunch"])
+    >>> X = named(counts, vectorizer.get_feature_names_out())
+    >>> model = NaiveBayes("textbook", families="multinomial").fit(X, ["spam", "ham", "spam", "ham"])
+    >>> model.parameters()["free"]["probability"].round(3).tolist()
+    [0.083, 0.25]
+    """
+    table = read_table(X)
+    if table.named:
+        raise InputTypeError(
+            f"named(X, names) is for arrays and sparse matrices; this {type(X).__name__} has names already: "
+            f"{listed(table.names)}. Rename its columns instead."
+        )
+    if isinstance(names, str) or not hasattr(names, "__len__"):
+        raise InputTypeError(f"named(X, names) needs a list of names, one for each column; got {names!r:.60}.")
+    given = tuple(_checked_name(name) for name in names)
+    if len(given) != table.n_columns:
+        raise SchemaError(f"named(X, names) needs a name for each of the {table.n_columns} columns, got {len(given)}.")
+    if len(set(given)) < len(given):
+        duplicated = [name for name, count in Counter(given).items() if count > 1]
+        raise SchemaError(f"Column names must be distinct, but {listed(duplicated)} occur more than once.")
+    return table.renamed(given)
 
 
 def array_table(values: AnyArray) -> Table:

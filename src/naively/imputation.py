@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from naively.distributions import Distribution, Labels
-from naively.table import Table
+from naively.table import ArrayTable, SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
@@ -99,6 +99,10 @@ def _as_stored(label: Any, table: Table, position: int) -> Any:
 
 def filled(X: Any, fills: Sequence[Filling], names: Sequence[str]) -> Any:
     """A copy of X, of the same type, with the missing cells filled in."""
+    if isinstance(X, ArrayTable):
+        return ArrayTable(_filled_array(X.values, fills), X.names)
+    if isinstance(X, SparseTable):
+        return SparseTable(_filled_sparse(X.matrix, fills), X.names)
     if isinstance(X, np.ndarray):
         return _filled_array(X, fills)
     if hasattr(X, "tocsr"):

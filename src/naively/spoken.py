@@ -39,8 +39,7 @@ def spoken_tokens(
     most : int
         How many tokens of a text to name.
     """
-    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 0:
-        raise ParameterError(f"explain(tokens) must be a whole number of at least 0, got {most!r}.")
+    check_most(most)
     prose = [factor for factor in scorer.factors if hasattr(factor.estimate, "token_evidence")]
     if not prose or not most:
         return {}
@@ -59,6 +58,12 @@ def spoken_tokens(
                     bits = (said[:, chosen[row]] - said @ weights[row]) / math.log(2)
                     spoken[row, scorer.names[member]] = _strongest(names, bits, int(most))
     return spoken
+
+
+def check_most(most: int) -> None:
+    """Refuse what is not the number of tokens to name."""
+    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 0:
+        raise ParameterError(f"explain(tokens) must be a whole number of at least 0, got {most!r}.")
 
 
 def _strongest(names: Sequence[str], bits: FloatArray, most: int) -> list[tuple[str, float]]:

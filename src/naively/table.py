@@ -6,6 +6,7 @@ int64, `labels` a whole column of codes. Which of them is asked for is the famil
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
@@ -75,6 +76,18 @@ class Table:
         """The number of columns."""
         return len(self.names)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, as of an array: what cross-validation asks for."""
+        return self.n_rows, self.n_columns
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, rows: Any) -> Table:
+        """Some rows, by a slice, a mask or their positions."""
+        return self.only_rows(np.arange(self.n_rows)[rows])
+
     def kind(self, position: int) -> Kind:
         """What a column holds."""
         return self.kinds[position]
@@ -113,6 +126,10 @@ class Table:
 
     def without(self, position: int) -> Table:
         """The same without one column."""
+        raise NotImplementedError  # pragma: no cover
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """The same columns under names that the user gives them."""
         raise NotImplementedError  # pragma: no cover
 
     def only_rows(self, places: IntArray) -> Table:
@@ -185,6 +202,9 @@ class ArrayTable(Table):
         names = None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
         return ArrayTable(np.delete(self.values, position, axis=1), names)
 
+    def renamed(self, names: Sequence[str]) -> Table:
+        return ArrayTable(self.values, names)
+
     def only_rows(self, places: IntArray) -> Table:
         return ArrayTable(self.values[places], self._names)
 
@@ -198,15 +218,14 @@ class ArrayTable(Table):
 class SparseTable(Table):
     """A SciPy matrix in CSR form; cells that are not stored are zeros."""
 
-    named = False
-
-    def __init__(self, matrix: Any):
+    def __init__(self, matrix: Any, names: Sequence[str] | None = None):
         self.matrix = matrix
         self.n_rows, self._n_columns = (int(length) for length in matrix.shape)
+        self._names, self.named = names, names is not None
 
-    @cached_property
+    @property
     def names(self) -> Sequence[str]:
-        return made_up_names(self._n_columns)
+        return made_up_names(self._n_columns) if self._names is None else self._names
 
     @property
     def n_columns(self) -> int:
@@ -217,14 +236,24 @@ class SparseTable(Table):
         return ("truth" if self.matrix.dtype.kind == "b" else "number",) * self.n_columns
 
     def rows(self, positions: IntArray | None, rows: slice) -> Any:
-        """Some rows and columns, still sparse, as float64; not to be written to."""
+        """Some rows and columns, still sparse, as float64 (NaN where the position is -1); not to be written to."""
         part = self.matrix if rows.indices(self.n_rows) == (0, self.n_rows, 1) else self.matrix[rows]
-        if positions is not None:
-            part = part[:, positions]
-        return part.astype(np.float64, copy=False)
+        if positions is None:
+            return part.astype(np.float64, copy=False)
+        absent = positions < 0
+        if not absent.any():
+            return part[:, positions].astype(np.float64, copy=False)
+        return _with_missing_columns(part[:, positions[~absent]].astype(np.float64), absent)
+
+    def without(self, position: int) -> Table:
+        names = None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
+        return SparseTable(self.matrix[:, np.delete(np.arange(self._n_columns), position)], names)
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        return SparseTable(self.matrix, names)
 
     def only_rows(self, places: IntArray) -> Table:
-        return SparseTable(self.matrix[places])
+        return SparseTable(self.matrix[places], self._names)
 
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         return np.ascontiguousarray(self.rows(positions, rows).toarray())
@@ -277,6 +306,12 @@ class Column:
     @cached_property
     def _encoded(self) -> tuple[IntArray, list[Label]]:
         return self.labels()
+
+    def renamed(self, name: str) -> Column:
+        """The same column under another name."""
+        other = copy.copy(self)
+        other.name = name
+        return other
 
     def only_rows(self, places: IntArray) -> Column:
         """The same column, of these rows; the labels of the whole are found once for all of its parts."""
@@ -346,6 +381,11 @@ class ColumnsTable(Table):
         rest = [column for place, column in enumerate(self.columns) if place != position]
         return ColumnsTable(rest, self.n_rows, self.named)
 
+    def renamed(self, names: Sequence[str]) -> Table:
+        return ColumnsTable(
+            [column.renamed(name) for column, name in zip(self.columns, names, strict=True)], self.n_rows
+        )
+
     def only_rows(self, places: IntArray) -> Table:
         return ColumnsTable([column.only_rows(places) for column in self.columns], len(places), self.named)
 
@@ -391,6 +431,16 @@ def _cells_of_array(values: AnyArray, positions: IntArray | None) -> Cells:
 def made_up_names(n_columns: int) -> tuple[str, ...]:
     """Names for the columns of an array."""
     return tuple(f"x{position}" for position in range(n_columns))
+
+
+def _with_missing_columns(known: Any, absent: AnyArray) -> Any:
+    """A CSR matrix with columns of NaN put between its own."""
+    from scipy import sparse
+
+    unknown = sparse.csr_array(np.full((known.shape[0], int(absent.sum())), np.nan))
+    place = np.empty(len(absent), dtype=np.int64)
+    place[~absent], place[absent] = np.arange(known.shape[1]), known.shape[1] + np.arange(unknown.shape[1])
+    return sparse.hstack([known, unknown], format="csr")[:, place]
 
 
 def with_data(matrix: Any, data: AnyArray) -> Any:

@@ -6,7 +6,7 @@ A known cell x gives ``slope * x + offset + base(x)``, where slope and offset de
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -121,6 +121,28 @@ class LinearEstimate:
     @cached_property
     def _offset_of_all(self) -> FloatArray:
         return np.asarray(self.offset.sum(axis=1))
+
+    def only(self, columns: IntArray) -> LinearEstimate:
+        """The estimate of some of the columns."""
+        no_other, no_zero = (None if mask is None else mask[:, columns] for mask in (self.no_other, self.no_zero))
+        return replace(
+            self, slope=self.slope[:, columns], offset=self.offset[:, columns], no_other=no_other, no_zero=no_zero
+        )
+
+    def of_zeros_but(self, columns: IntArray) -> FloatArray:
+        """The evidence (classes,) of a row whose cells are all zero, without these columns."""
+        said, impossible = self._of_zeros
+        total = said.sum(axis=1) - said[:, columns].sum(axis=1)
+        if impossible is None:
+            return np.asarray(total)
+        return np.where(impossible.sum(axis=1) > impossible[:, columns].sum(axis=1), -np.inf, total)
+
+    @cached_property
+    def _of_zeros(self) -> tuple[FloatArray, AnyArray | None]:
+        """What a zero in each column says, and where it is impossible."""
+        if self.above is not None and self.above < 0:
+            return self.slope + self.offset, self.no_other
+        return self.offset, self.no_zero
 
     def describe(self) -> dict[str, Any]:
         """The family's parameters."""

@@ -12,13 +12,13 @@ from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.linear import logs_and_zeros
 from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of, whole
+from naively.families.text_views import DrawnView, TokenView, WeighedView
 from naively.families.text_without import left_out_views
 from naively.families.tokens import Tokens, TokenTable, Vocabulary
-from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.smoothing import Lidstone, Smoothing, smoothed_frequencies
 from naively.table import Kind
-from naively.tallies import KnownRows
 from naively.tokenising import View
-from naively.typing import AnyArray, FloatArray
+from naively.typing import FloatArray
 
 EVENTS = ("multinomial", "bernoulli", "complement")
 TALLIES = ("count", "presence", "log")
@@ -180,10 +180,12 @@ class Text(Family):
         dropped = [tuple(tokens.tables[place].dropped.high for tokens in statistics) for place in _places(statistics)]
         return TextEstimate(tuple(zip(*by_view, strict=True)), statistics[0].n_classes, tuple(dropped))
 
-    def _weigh(self, table: TokenTable, view: View, smoothing: Smoothing) -> WeighedView:
+    def _weigh(self, table: TokenTable, view: View, smoothing: Smoothing) -> TokenView:
         known = table.frequent(self.min_count)
         if self.event == "bernoulli":
             return _presence(known, view, smoothing)
+        if isinstance(smoothing, Lidstone) and smoothing.tau > 0 and not self.idf and not self.normalise:
+            return DrawnView(view, known, float(smoothing.tau), self.event == "complement")
         mass = known.dense(known.mass.high)
         importance = self._importance(known)
         frequencies = _frequencies(mass * importance[:, None], smoothing, known.vocabulary, self.event == "complement")
@@ -258,56 +260,12 @@ class LazyTexts(Sequence[str]):
 
 
 @dataclass(frozen=True)
-class WeighedView:
-    """What the tokens of one view of one column say: linear in the tallies.
-
-    Parameters
-    ----------
-    view : View
-    vocabulary : Vocabulary
-    weights : ndarray of shape (tokens, classes)
-        What a tally of one says.
-    impossible : ndarray of bool or None
-        Where a token cannot occur in a class.
-    offset : ndarray of shape (classes,)
-        What every known text says.
-    frequencies : ndarray of shape (tokens, classes)
-    presence : bool
-        Whether a token counts once however often it occurs.
-    """
-
-    view: View
-    vocabulary: Vocabulary
-    weights: FloatArray
-    impossible: AnyArray | None
-    offset: FloatArray
-    frequencies: FloatArray
-    presence: bool = False
-
-    def read(self, texts: Sequence[str | None]) -> tuple[KnownRows, FloatArray]:
-        """The known tokens of texts, and what each entry counts."""
-        rows = self.vocabulary.index.tally(texts, self.view)
-        return rows, np.ones(len(rows.places)) if self.presence else rows.tallies
-
-    def scores(self, texts: Sequence[str | None]) -> FloatArray:
-        """The log-likelihood of each text, (rows, classes); 0 where it is missing."""
-        rows, tallies = self.read(texts)
-        matrix = rows.matrix(len(self.vocabulary), tallies)
-        scores = np.asarray(matrix @ self.weights) + self.offset
-        if self.impossible is not None:
-            hits = matrix @ self.impossible.astype(np.float64)
-            scores[hits > 0] = -np.inf
-        scores[[text is None for text in texts]] = 0.0
-        return scores
-
-
-@dataclass(frozen=True)
 class TextEstimate:
     """The views of a group of text columns.
 
     Parameters
     ----------
-    columns : tuple of tuples of WeighedView
+    columns : tuple of tuples of TokenView
         The views of each column.
     n_classes : int
     dropped : tuple
@@ -319,7 +277,7 @@ class TextEstimate:
     cells_per_row: ClassVar[int] = 512
     """About how many cells reading a text is worth, for cutting the work."""
 
-    columns: tuple[tuple[WeighedView, ...], ...]
+    columns: tuple[tuple[TokenView, ...], ...]
     n_classes: int
     dropped: tuple[tuple[FloatArray, ...], ...] = ()
 
@@ -341,11 +299,8 @@ class TextEstimate:
         spoken: list[str] = []
         evidence = []
         for view in self.columns[place]:
-            rows, tallies = view.read([text])
-            spoken.extend(view.vocabulary.texts(rows.places))
-            said = tallies[:, None] * view.weights[rows.places]
-            if view.impossible is not None:
-                said = np.where(view.impossible[rows.places], -np.inf, said)
+            names, said = view.of_tokens(text)
+            spoken.extend(names)
             evidence.append(said)
         return spoken, np.concatenate(evidence)
 
