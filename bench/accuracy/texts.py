@@ -30,7 +30,8 @@ NOTE = """
 20newsgroups and R8 on the split they come with (by date), SMS spam in 5 stratified folds. Ours reads the raw texts as
 one column and finds out by itself that they are prose; the others get words by scikit-learn's vectorisers with their
 defaults. Log-loss with probabilities clipped at 1e-15; times in processor seconds, reading texts included. Made by
-`python -m bench.accuracy --only text --data DIR`.
+`python -m bench.accuracy --only text --data DIR`. The models were timed in separate runs on a machine with other work,
+so the times only tell orders of magnitude; `python -m bench --only prose` compares speed in one run.
 
 The defaults of `Text` and of the recipes for text were chosen by leave-one-out and by splits inside the training parts
 of these three corpora, but the scores on the test parts were printed beside them for some 60 candidates and were seen
