@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from naively.columns_table import Column, ColumnsTable
 from naively.errors import InputError, InputTypeError, SchemaError, listed
 from naively.labels import as_label, categories_of, encode_array, encode_objects, encode_series, is_missing
-from naively.table import ArrayTable, Column, ColumnsTable, Kind, SparseTable, Table, made_up_names
+from naively.table import ArrayTable, Kind, SparseTable, Table, made_up_names
 from naively.tokenising import words
 from naively.typing import AnyArray, IntArray, Label
 

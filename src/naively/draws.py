@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from naively.columns_table import Column, ColumnsTable
 from naively.distributions import Distribution, Labels
 from naively.frames import native_frame
 from naively.schema import Schema
-from naively.table import ArrayTable, Column, ColumnsTable, Kind, Table
+from naively.table import ArrayTable, Kind, Table
 from naively.typing import AnyArray, IntArray, Label
 
 

@@ -97,7 +97,7 @@ class KnownRows:
 def tally_texts(texts: Sequence[str | None], view: View) -> TokenRows:
     """Tokenise and count texts; missing ones have no tokens."""
     if _repays(texts, view):
-        from naively.kernels.tokens import tally
+        from naively.kernels.token_tallies import tally
 
         compiled = _read(texts, view)
         hashes, first, bounds, tokens, counts = tally(compiled.hashes, compiled.bounds)
@@ -132,7 +132,7 @@ class TokenIndex:
 
     @cached_property
     def _table(self) -> tuple[AnyArray, AnyArray]:
-        from naively.kernels.tokens import indexed
+        from naively.kernels.token_tallies import indexed
 
         keys, ids = indexed(self.hashes)
         return keys, ids
@@ -147,7 +147,7 @@ class TokenIndex:
     def tally(self, texts: Sequence[str | None], view: View) -> KnownRows:
         """Tokenise and count texts, as far as their tokens are known."""
         if not view.unit_length and view.buckets is None and _repays(texts, view):
-            from naively.kernels.tokens import tally_known
+            from naively.kernels.token_tallies import tally_known
 
             stream = _read(texts, view)
             bounds, places, counts = tally_known(stream.hashes, stream.bounds, *self._table, len(self.hashes))

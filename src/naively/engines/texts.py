@@ -19,7 +19,8 @@ from naively.tokenising import View
 from naively.typing import FloatArray, IntArray
 
 BLOCK_CHARACTERS = 1 << 23
-"""Texts of about so many characters are read at a time; a quarter of it where runs of characters are counted."""
+"""Texts of about so many characters are read at a time where runs of words are counted: their many distinct tokens make
+it dear to add blocks up. Else a quarter of it, to save memory."""
 
 
 def count_tokens(rows: Rows, names: tuple[str, ...], positions: IntArray, view: View) -> Tokens:
@@ -47,7 +48,7 @@ def _column(rows: Rows, position: int, view: View) -> TokenTable:
 def blocks_of(texts: Sequence[str | None], view: View) -> Iterator[slice]:
     """The texts in pieces of about equal size, at most `BLOCK_CHARACTERS` each unless one text is longer."""
     ends = np.cumsum([1 if text is None else len(text) + 1 for text in texts])
-    most = BLOCK_CHARACTERS // 4 if view.unit == "characters" else BLOCK_CHARACTERS
+    most = BLOCK_CHARACTERS if view.unit == "words" and view.longest > 1 else max(BLOCK_CHARACTERS // 4, 1)
     n_blocks = -(-int(ends[-1]) // most) if len(ends) else 0
     cuts = np.searchsorted(ends, np.arange(1, n_blocks) * (ends[-1] / max(n_blocks, 1)))
     edges = np.unique(np.concatenate([[0], cuts, [len(texts)]])).tolist()

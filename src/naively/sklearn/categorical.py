@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from naively.columns_table import ColumnsTable
 from naively.door import read_table
 from naively.errors import InputError, ParameterError
 from naively.families import Codes
@@ -13,7 +14,7 @@ from naively.families.counts import Counts
 from naively.sklearn.base import DiscreteDropIn
 from naively.sklearn.counts import logs_of
 from naively.smoothing import Smoothing
-from naively.table import ArrayTable, ColumnsTable, SparseTable, Table
+from naively.table import ArrayTable, SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
 BLOCK_CELLS = 1 << 16
