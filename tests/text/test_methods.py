@@ -17,7 +17,7 @@ from naively.errors import InputTypeError, ParameterError, RecipeError
 from naively.families import Text
 from naively.selection import SelectByEvidence, drop_correlated, forward_selection
 from naively.shift import estimate_prior, learn_unlabelled
-from naively.smoothing import MEstimate
+from naively.smoothing import MEstimate, PerColumn
 from tests.models import textbook
 from tests.text.messages import mailbox
 
@@ -126,8 +126,9 @@ def test_leave_one_out_says_what_it_cannot_do(mail):
     for family in (Text(idf=True), Text(event="complement", normalise=True), Text(buckets=64), Text(most_tokens=64)):
         with pytest.raises(ParameterError, match="closed form"):
             textbook(families={"body": family}).fit(X, y).loo(X, y)
-    with pytest.raises(ParameterError, match="closed form"):
-        textbook(smoothing=MEstimate(2.0)).fit(X, y).loo(X, y)
+    for smoothing in (MEstimate(2.0), {"body": PerColumn([1.0])}):
+        with pytest.raises(ParameterError, match="closed form"):
+            textbook(smoothing=smoothing).fit(X, y).loo(X, y)
 
 
 def test_tokens_are_drawn(model, mail):

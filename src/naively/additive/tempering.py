@@ -96,16 +96,6 @@ class Design:
             effects=self.effects[chosen],
         )
 
-    def with_terms(self, evidence: FloatArray, counted: float = 0.0, penalty: float = 30.0) -> Design:
-        """Append terms (classes, rows, k), such as pairs, that start at weight 0 and must earn it."""
-        extra = evidence.shape[2]
-        return replace(
-            self,
-            evidence=np.concatenate([self.evidence, evidence], axis=2),
-            counted=np.append(self.counted, np.full(extra, counted)),
-            penalty=np.append(self.penalty, np.full(extra, penalty)),
-        )
-
 
 @dataclass(frozen=True)
 class Coefficients:

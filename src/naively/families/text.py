@@ -206,14 +206,14 @@ class Text(Family):
 
     def leave_one_out(self, *statistics: Tokens, smoothing: Smoothing) -> LeftOut:
         """The same without the row's own text: exact for multinomial, Bernoulli and complement events."""
-        tau = getattr(smoothing, "tau", None)
-        if tau is None or self.idf or self.normalise or self.buckets is not None or self.most_tokens is not None:
+        bounded = self.buckets is not None or self.most_tokens is not None
+        if not isinstance(smoothing, Lidstone) or self.idf or self.normalise or bounded:
             raise ParameterError(
                 "Leave-one-out of Text has a closed form for smoothings with one pseudo-count (a number, Laplace, "
                 "Lidstone, Jeffreys) and without idf, normalise, buckets and most_tokens. Use cross-validation "
                 "(naively.tune) for the others."
             )
-        evidence = left_out_views(statistics, self.views, self.event, float(tau), self.min_count)
+        evidence = left_out_views(statistics, self.views, self.event, float(smoothing.tau), self.min_count)
         return LeftOut("texts", evidence)
 
 

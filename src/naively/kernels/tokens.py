@@ -20,7 +20,6 @@ NEXT = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
 SEPARATOR, WORD, JOINER, SYMBOL, WIDE = 0, 1, 2, 3, 4
 LAST_HAN = 0x40000
-SPACE = np.uint64(32)
 
 
 @njit(nogil=True, cache=True, inline="always")
