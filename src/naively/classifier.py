@@ -187,7 +187,8 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         True
         """
         self._require_fitted()
-        _, statistics = self._count(X, y, sample_weight, self.schema_)
+        kept = self.statistics_.kept
+        _, statistics = self._count(X, y, sample_weight, self.schema_, 0 if kept is None else kept.capacity)
         self._replace(self.schema_, self.statistics_ - statistics, self.declared_classes_)
         return self
 
@@ -239,7 +240,9 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         other._replace(self.schema_, statistics, self.declared_classes_)
         return other
 
-    def _count(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> tuple[Schema, Statistics]:
+    def _count(
+        self, X: Any, y: Any, sample_weight: Any, schema: Schema | None, kept_rows: int | None = None
+    ) -> tuple[Schema, Statistics]:
         """Read, check and count a batch; nothing of the model is changed."""
         n_threads = thread_count(self.n_threads)
         recipe = as_recipe(self.recipe)
@@ -251,7 +254,8 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         else:
             positions = schema.locate(table)
             schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
-        kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
+        if kept_rows is None:
+            kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
         return schema, local.count(table, schema, positions, classes, codes, weights, n_threads, kept_rows)
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:

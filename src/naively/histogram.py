@@ -15,6 +15,7 @@ import numpy as np
 
 from naively.errors import ForgetError
 from naively.kernels import repays_compiler
+from naively.sums import WEIGHT_NOISE
 from naively.typing import FloatArray, IntArray
 
 CAP = 2048
@@ -159,31 +160,34 @@ class Histogram:
         counts[:, np.searchsorted(keys, right.keys)] += right.counts
         return _within_cap(level, keys, counts, cap)
 
-    def __sub__(self, other: Histogram) -> Histogram:
+    def less(self, other: Histogram, peak: FloatArray) -> Histogram:
         """Forget rows that were counted before; a cell left empty disappears, the level stays.
+
+        Parameters
+        ----------
+        other : Histogram
+            The counts of the rows to forget. One that is coarser was merged elsewhere: both are then read at its level.
+        peak : ndarray (classes,)
+            The largest weight that each class has had: rounding is judged by it.
 
         Raises
         ------
         ForgetError
             If ``other`` holds rows that this histogram does not.
         """
-        if other.level > self.level:
-            raise ForgetError(
-                f"Counts on cells of level {other.level} cannot be forgotten from a histogram of level {self.level}: "
-                "these rows were never part of it."
-            )
-        other = other.coarsened(self.level)
-        position = np.searchsorted(self.keys, other.keys)
-        known = position < len(self.keys)
-        known[known] = self.keys[position[known]] == other.keys[known]
-        counts = self.counts.copy()
-        counts[:, position[known]] -= other.counts[:, known]
+        mine, other = self.coarsened(max(self.level, other.level)), other.coarsened(max(self.level, other.level))
+        keys = np.union1d(mine.keys, other.keys)
+        counts = np.zeros((self.n_classes, len(keys)))
+        counts[:, np.searchsorted(keys, mine.keys)] = mine.counts
+        touched = np.searchsorted(keys, other.keys)
+        left = counts[:, touched] - other.counts
         # Sums of fractional weights leave a rounding error where they should leave nothing; integers never do.
-        counts[np.abs(counts) < 1e-12 * self.counts] = 0.0
-        if not known.all() or (counts < 0).any():
+        left[(other.counts > 0) & (np.abs(left) <= WEIGHT_NOISE * peak[:, None])] = 0.0
+        if (left < 0).any():
             raise ForgetError("Forgetting these rows would leave a negative count: they were never all learnt.")
+        counts[:, touched] = left
         occupied = counts.any(axis=0)
-        return Histogram(self.level, self.keys[occupied], counts[:, occupied], self.cap)
+        return Histogram(mine.level, keys[occupied], counts[:, occupied], self.cap)
 
     def scaled(self, factor: float) -> Histogram:
         """Return the histogram with every count multiplied by ``factor`` (decay, if below one)."""

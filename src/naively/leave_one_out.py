@@ -154,7 +154,7 @@ def _reader(left_out: LeftOut, rows: LearntRows, chosen: IntArray | None) -> Cal
 def left_out_log_prior(statistics: Statistics, rows: LearntRows, prior: Any, smoothing: Smoothing) -> FloatArray:
     """The log-prior (rows, classes) without the row itself; a prior that is given stays as it is."""
     weight, codes = statistics.class_weight, rows.codes
-    left = (weight[codes] - Sum(rows.weights)).without_noise(weight.high[codes]).high
+    left = weight[codes].less(Sum(rows.weights), weight.high[codes]).high
     if (left < 0).any():
         label = statistics.classes.tolist()[int(codes[np.argmin(left)])]
         raise ForgetError(

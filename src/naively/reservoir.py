@@ -1,24 +1,27 @@
 """A sample of the rows that merges, forgets and does not depend on their order.
 
-Every distinct row has a 64-bit hash of its content; the rows with the smallest hashes are kept, each with the weight it
-has in all. Which rows these are depends on the rows alone, not on the order in which they came or on how they were cut.
-Two samples merge into the sample of both; a row that is forgotten leaves. While there are no more distinct rows than
-places, the sample is all of them.
+Every row has a 64-bit hash of its content. The sample is all rows whose hash is no larger than a threshold, equal rows
+once, with the weight they have together. The threshold starts at the largest hash there is, so that all rows are kept;
+when more distinct rows come than there are places it falls, and it never rises again. It depends on the rows alone, not
+on the order in which they came or on how they were cut; two samples merge at the lower of their thresholds. What is
+forgotten was in the sample just if its hash says so, so a row that was learnt can always be forgotten.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from naively.errors import ForgetError
 from naively.kernels import frozen, repays_compiler
+from naively.sums import WEIGHT_NOISE
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
+LARGEST_HASH = 2**64 - 1
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -29,7 +32,9 @@ class Reservoir:
     Parameters
     ----------
     capacity : int
-        How many distinct hashes are kept at most.
+        The number of distinct hashes that are kept at most.
+    threshold : int
+        All rows with a hash up to this one are kept, and no others.
     hashes : ndarray of uint64
     codes : ndarray of int
         Each row's position among the classes.
@@ -43,6 +48,7 @@ class Reservoir:
     codes: IntArray
     weights: FloatArray
     columns: Mapping[str, AnyArray]
+    threshold: int = LARGEST_HASH
 
     @classmethod
     def empty(cls, capacity: int) -> Reservoir:
@@ -56,7 +62,7 @@ class Reservoir:
         if not isinstance(other, Reservoir):
             return NotImplemented
         return (
-            self.capacity == other.capacity
+            (self.capacity, self.threshold) == (other.capacity, other.threshold)
             and np.array_equal(self.hashes, other.hashes)
             and np.array_equal(self.codes, other.codes)
             and np.array_equal(self.weights, other.weights)
@@ -68,26 +74,33 @@ class Reservoir:
 
     @classmethod
     def of_rows(
-        cls, capacity: int, hashes: AnyArray, codes: IntArray, weights: FloatArray, columns: Mapping[str, AnyArray]
+        cls,
+        capacity: int,
+        hashes: AnyArray,
+        codes: IntArray,
+        weights: FloatArray,
+        columns: Mapping[str, AnyArray],
+        threshold: int = LARGEST_HASH,
     ) -> Reservoir:
-        """From rows in any order, equal ones among them: merge the equal, keep the smallest hashes."""
+        """From rows in any order: merge equal ones, and lower the threshold if there are too many."""
         order = np.lexsort((codes, hashes))
+        order = order[: np.searchsorted(hashes[order], np.uint64(threshold), side="right")]
         hashes, codes, weights = hashes[order], codes[order], weights[order]
         new = np.ones(len(hashes), dtype=bool)
         new[1:] = (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1])
         first = np.flatnonzero(new)
         weights = np.add.reduceat(weights, first) if len(first) else weights
         hashes, codes = hashes[first], codes[first]
-        distinct = np.cumsum(np.concatenate([[True], hashes[1:] != hashes[:-1]]) if len(hashes) else np.zeros(0, bool))
-        n_kept = int(np.searchsorted(distinct, capacity, side="right"))
+        distinct = np.unique(hashes)
+        if len(distinct) > capacity:
+            threshold = int(distinct[capacity - 1])
+        n_kept = int(np.searchsorted(hashes, np.uint64(threshold), side="right"))
         kept = order[first[:n_kept]]
         cells = {name: values[kept] for name, values in columns.items()}
-        return cls(capacity, hashes[:n_kept], codes[:n_kept], weights[:n_kept], cells)
+        return cls(capacity, hashes[:n_kept], codes[:n_kept], weights[:n_kept], cells, threshold)
 
     def __add__(self, other: Reservoir) -> Reservoir:
         """Merge the samples of two sets of rows."""
-        if len(self) == 0 or len(other) == 0:
-            return other if len(self) == 0 else self
         names = dict.fromkeys([*self.columns, *other.columns])
         columns = {name: np.concatenate([self._cells(name, other), other._cells(name, self)]) for name in names}
         return Reservoir.of_rows(
@@ -96,6 +109,7 @@ class Reservoir:
             np.concatenate([self.codes, other.codes]),
             np.concatenate([self.weights, other.weights]),
             columns,
+            min(self.threshold, other.threshold),
         )
 
     def _cells(self, name: str, other: Reservoir) -> AnyArray:
@@ -106,52 +120,69 @@ class Reservoir:
         assert theirs is not None
         return np.full(len(self), np.nan if theirs.dtype.kind == "f" else None, dtype=theirs.dtype)
 
-    def __sub__(self, other: Reservoir) -> Reservoir:
-        """Forget rows: those that are kept lose their weight, and leave when they have none."""
-        mine = {key: place for place, key in enumerate(zip(self.hashes.tolist(), self.codes.tolist(), strict=True))}
-        weights = self.weights.copy()
-        reach = self.hashes[-1] if len(self) else np.uint64(0)
-        for key, weight in zip(
-            zip(other.hashes.tolist(), other.codes.tolist(), strict=True), other.weights, strict=True
-        ):
-            place = mine.get(key)
+    def less(self, other: Reservoir | None, peak: FloatArray) -> Reservoir:
+        """Forget rows: those that are kept lose their weight, and leave when they have none.
+
+        Parameters
+        ----------
+        other : Reservoir or None
+            The rows to forget, with the threshold of their own; None where no sample of them was kept.
+        peak : ndarray (classes,)
+            The largest weight that each class has had: rounding is judged by it.
+        """
+        if other is None:
+            raise ForgetError(
+                "What is to be forgotten has no sample of its rows, so it cannot be taken out of the kept rows. "
+                "Forget the rows themselves, or a model of the same recipe."
+            )
+        mine = self._below(min(self.threshold, other.threshold))
+        place_of = {key: place for place, key in enumerate(zip(mine.hashes.tolist(), mine.codes.tolist(), strict=True))}
+        weights = mine.weights.copy()
+        rounding = WEIGHT_NOISE * peak
+        keys = zip(other.hashes.tolist(), other.codes.tolist(), strict=True)
+        for (hash_, code), weight in zip(keys, other.weights.tolist(), strict=True):
+            if hash_ > mine.threshold:
+                break
+            place = place_of.get((hash_, code))
             if place is not None:
                 weights[place] -= weight
-            elif key[0] <= reach or len(self) == 0:
+                if abs(weights[place]) <= rounding[code]:
+                    weights[place] = 0.0
+            elif weight > rounding[code]:
                 raise ForgetError("One of these rows was never learnt: it would be among the kept rows if it had been.")
-        weights[np.abs(weights) <= 1e-12 * self.weights] = 0.0
         if (weights < 0).any():
             raise ForgetError("A row would be forgotten more often than it was learnt.")
-        return self._chosen(weights > 0, weights)
+        return mine._chosen(weights > 0, weights)
+
+    def _below(self, threshold: int) -> Reservoir:
+        """The sample at a lower threshold."""
+        if threshold >= self.threshold:
+            return self
+        kept = self.hashes <= np.uint64(threshold)
+        return replace(self._chosen(kept, self.weights), threshold=threshold)
 
     def _chosen(self, kept: AnyArray, weights: FloatArray) -> Reservoir:
         columns = {name: cells[kept] for name, cells in self.columns.items()}
-        return Reservoir(self.capacity, self.hashes[kept], self.codes[kept], weights[kept], columns)
+        return replace(self, hashes=self.hashes[kept], codes=self.codes[kept], weights=weights[kept], columns=columns)
 
     def scaled(self, factor: float) -> Reservoir:
         """Every row's weight times a factor."""
-        return Reservoir(self.capacity, self.hashes, self.codes, self.weights * factor, self.columns)
+        return replace(self, weights=self.weights * factor)
 
     def for_classes(self, positions: IntArray) -> Reservoir:
         """The same rows under another numbering of the classes; rows of dropped classes have no weight and leave."""
         codes = positions[self.codes] if len(self) else self.codes
-        renumbered = Reservoir(self.capacity, self.hashes, codes, self.weights, self.columns)
+        renumbered = replace(self, codes=codes)
         if (codes < 0).any():
             renumbered = renumbered._chosen(codes >= 0, self.weights)
         order = np.lexsort((renumbered.codes, renumbered.hashes))
         if (order == np.arange(len(order))).all():
             return renumbered
-        return Reservoir(
-            self.capacity,
-            renumbered.hashes[order],
-            renumbered.codes[order],
-            renumbered.weights[order],
-            {name: cells[order] for name, cells in renumbered.columns.items()},
-        )
+        return renumbered._chosen(order, renumbered.weights)
 
     def smallest(self, n: int) -> Reservoir:
         """The sample that a smaller capacity would have kept."""
-        return Reservoir.of_rows(n, self.hashes, self.codes, self.weights, self.columns)
+        return Reservoir.of_rows(n, self.hashes, self.codes, self.weights, self.columns, self.threshold)
 
 
 def _as_labels(cells: AnyArray) -> AnyArray:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,16 +15,13 @@ from naively.families import Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
 from naively.families.joint_sums import JointSums
-from naively.families.moments import Moments
+from naively.families.moments import Moments, most_weight
 from naively.families.tokens import Tokens
 from naively.reservoir import Reservoir
 from naively.sums import Sum
 from naively.typing import AnyArray, FloatArray, IntArray
 
 ColumnStatistics = Moments | Counts | Histograms | JointSums | Tokens
-
-ROUNDING = 1e-9
-"""Sums that differ by no more than this share are the same, but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +38,16 @@ class Statistics:
         The statistics of the columns, those with equal summaries together.
     kept : Reservoir or None
         A sample of the rows, for the recipes that need one.
+    peak : ndarray of shape (n_classes,) or None
+        The largest weight that each class has had; None: it is the present one, since nothing was ever forgotten.
+        Rounding is judged by it. It is no part of what was learnt, and equal statistics may differ in it.
     """
 
     classes: AnyArray
     class_weight: Sum
     tables: Mapping[Summary, ColumnStatistics]
     kept: Reservoir | None = None
+    peak: FloatArray | None = None
 
     @classmethod
     def empty(cls) -> Statistics:
@@ -67,6 +68,12 @@ class Statistics:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def largest_weight(self) -> FloatArray:
+        """The largest weight that each class has had, (n_classes,)."""
+        now = self.class_weight.high
+        return now if self.peak is None else np.maximum(now, self.peak)
+
     def __add__(self, other: Statistics) -> Statistics:
         left, right = self._aligned_with(other)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -76,28 +83,33 @@ class Statistics:
             }
         for table in tables.values():
             _refuse_overflow(table)
-        return Statistics(left.classes, left.class_weight + right.class_weight, tables, left._kept_with(right))
+        weight, peak = left.class_weight + right.class_weight, None
+        if left.peak is not None or right.peak is not None:
+            peak = np.maximum(np.maximum(left.largest_weight, right.largest_weight), weight.high)
+        return Statistics(left.classes, weight, tables, left._kept_with(right), peak)
 
     def __sub__(self, other: Statistics) -> Statistics:
         unknown = [label for label in other.classes.tolist() if label not in self.classes.tolist()]
         if unknown:
             raise ForgetError(f"The class {unknown[0]!r} was never learnt, so no row of it can be forgotten.")
         left, right = self._aligned_with(other)
-        weight = (left.class_weight - right.class_weight).without_noise(left.class_weight.high)
+        peak = left.largest_weight
+        weight = left.class_weight.less(right.class_weight, peak)
         if (weight.high < 0).any():
             label = left.classes.tolist()[int(np.argmin(weight.high))]
             raise ForgetError(f"More rows of class {label!r} would be forgotten than were learnt.")
-        tables = {summary: _subtracted(left.tables[summary], right.tables[summary]) for summary in left.tables}
+        tables = {summary: _subtracted(left.tables[summary], right.tables[summary], peak) for summary in left.tables}
         for summary, table in tables.items():
-            refuse_impossible(summary, table, weight.high)
-        kept = None if left.kept is None else left.kept - (right.kept or Reservoir.empty(left.kept.capacity))
-        return Statistics(left.classes, weight, tables, kept).without_empty_classes()
+            refuse_impossible(summary, table, weight.high, peak)
+        kept = None if left.kept is None else left.kept.less(right.kept, peak)
+        return Statistics(left.classes, weight, tables, kept, peak).without_empty_classes()
 
     def scaled(self, factor: float) -> Statistics:
         """Every row's weight times a factor."""
         tables = {summary: table.scaled(factor) for summary, table in self.tables.items()}
         kept = None if self.kept is None else self.kept.scaled(factor)
-        return Statistics(self.classes, self.class_weight * factor, tables, kept)
+        peak = None if self.peak is None else self.peak * factor
+        return Statistics(self.classes, self.class_weight * factor, tables, kept, peak)
 
     def table(self, summary: Summary) -> ColumnStatistics:
         """The statistics of that kind; empty ones if no column has them."""
@@ -130,7 +142,8 @@ class Statistics:
         weight = self.class_weight[stays].spread((len(classes),), positions[stays])
         tables = {summary: table.for_classes(positions, len(classes)) for summary, table in self.tables.items()}
         kept = None if self.kept is None else self.kept.for_classes(positions)
-        return Statistics(classes, weight, tables, kept)
+        peak = None if self.peak is None else Sum(self.peak[stays]).spread((len(classes),), positions[stays]).high
+        return Statistics(classes, weight, tables, kept, peak)
 
     def _aligned_with(self, other: Statistics) -> tuple[Statistics, Statistics]:
         """Both under the union of their classes, with the same summaries."""
@@ -149,7 +162,7 @@ class Statistics:
             if summary not in tables:
                 tables[summary] = empty_table(summary, (), len(self.classes))
             _refuse_clash(tables, summary, table)
-        return Statistics(self.classes, self.class_weight, tables, self.kept)
+        return replace(self, tables=tables)
 
 
 def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, table: ColumnStatistics) -> None:
@@ -207,22 +220,25 @@ def _added(left: ColumnStatistics, right: ColumnStatistics) -> ColumnStatistics:
     return left + right  # type: ignore[operator]
 
 
-def _subtracted(left: ColumnStatistics, right: ColumnStatistics) -> ColumnStatistics:
+def _subtracted(left: ColumnStatistics, right: ColumnStatistics, peak: FloatArray) -> ColumnStatistics:
     left, right = left.aligned_with(right)  # type: ignore[arg-type]
-    return (left - right).tidy()  # type: ignore[operator]
+    return left.less(right, peak).tidy()  # type: ignore[arg-type]
 
 
 def _same(first: ColumnStatistics, second: ColumnStatistics) -> bool:
     return sorted(first.columns) == sorted(second.columns) and first == second.for_columns(first.columns)
 
 
-def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: FloatArray) -> None:
+def refuse_impossible(
+    summary: Summary, table: ColumnStatistics, class_weight: FloatArray, peak: FloatArray | None = None
+) -> None:
     """Refuse what no rows can leave: more known cells than rows, more "yes" than cells, events without a row."""
+    peak = class_weight if peak is None else peak
     if isinstance(table, Histograms):
         return
-    most = class_weight[:, None] * (1 + ROUNDING)
+    most = most_weight(class_weight, peak)[:, None]
     if isinstance(table, JointSums):
-        table.refuse_impossible(most[:, 0], ROUNDING)
+        table.refuse_impossible(class_weight, peak)
         return
     if isinstance(table, Tokens):
         observed = [one.observed.high for one in table.tables]
@@ -231,15 +247,8 @@ def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: F
         known = np.add.reduceat(np.column_stack([table.cells.high, class_weight * 0]), table.offsets[:-1], axis=1)
         known = np.where(np.diff(table.offsets) > 0, known, 0.0)
         bad = known > most
-    elif table.observed is None:
-        bad = (class_weight[:, None] == 0) & (table.total.high != 0)
     else:
-        bad = table.observed.high > most
-        if summary.above is not None:
-            bad |= table.total.high > table.observed.high * (1 + ROUNDING)
-        if table.square is not None:
-            some = np.where(table.observed.high > 0, table.observed.high, 1.0)
-            bad |= table.total.high**2 / some > table.square.high * (1 + ROUNDING)
+        bad = table.impossible(class_weight, peak, summary.above is not None)
     if bad.any():
         column = table.columns[int(np.argwhere(bad)[0][1])]
         raise ForgetError(

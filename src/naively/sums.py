@@ -19,7 +19,13 @@ from naively.typing import AnyArray, FloatArray, IntArray
 _SPLITTER = 134217729.0  # 2**27 + 1
 _MOST_SLICES = 6
 RELATIVE_NOISE = 2.0**-90
-"""A difference this small, relative to what it was taken from, is rounding and counts as zero."""
+"""What is left of a sum of values counts as rounding, and so as zero, below this share of the largest it has been."""
+
+WEIGHT_NOISE = 2.0**-44
+"""What is left of a weight counts as nothing below this share of the largest weight that its class has had.
+
+A weight that has been scaled many times is known to some 106 bits, but rows are forgotten with a weight of 53 bits.
+"""
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
@@ -176,11 +182,27 @@ class Sum:
 
     def without_noise(self, scale: FloatArray) -> Sum:
         """The same sum with what is mere rounding beside `scale` set to zero."""
-        noise = (np.abs(self.high) <= RELATIVE_NOISE * scale) & (self.high != 0)
-        if not noise.any():
+        return self.zeroed(np.abs(self.high) <= RELATIVE_NOISE * scale)
+
+    def less(self, other: Sum, peak: AnyArray | float) -> Sum:
+        """Weights once a part of them is taken away; what is but rounding counts as nothing.
+
+        Parameters
+        ----------
+        other : Sum
+            What is taken away.
+        peak : array that broadcasts against the sum
+            The largest weight that the class of each has had: rounding is judged by it.
+        """
+        left = self - other
+        noise = (other.high != 0) & (np.abs(left.high) <= WEIGHT_NOISE * peak)
+        return left.zeroed(noise)
+
+    def zeroed(self, where: AnyArray) -> Sum:
+        """The sum with zeros in some places."""
+        if not (where & (self.high != 0)).any():
             return self
-        high = np.where(noise, 0.0, self.high)
-        return Sum(high, None if self.low is None else np.where(noise, 0.0, self.low))
+        return Sum(np.where(where, 0.0, self.high), None if self.low is None else np.where(where, 0.0, self.low))
 
     def is_finite(self) -> bool:
         """Whether no overflow or infinity has entered the sum."""

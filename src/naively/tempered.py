@@ -84,7 +84,7 @@ def weigh(
 ) -> Weighed:
     """Fit the additive model of the statistics."""
     kept = statistics.kept
-    if kept is None or len(kept) == 0:
+    if kept is None:
         raise SchemaError(
             "This recipe weighs evidence on a sample of the rows, but none was kept: the model was fitted with another "
             "recipe. Fit again."

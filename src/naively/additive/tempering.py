@@ -134,7 +134,9 @@ def scores(design: Design, fitted: Coefficients) -> FloatArray:
 
 
 def fit_temperature(design: Design) -> float:
-    """Return the temperature of prior and counted evidence with the lowest log-loss."""
+    """Return the temperature of prior and counted evidence with the lowest log-loss; 1 where there are no rows."""
+    if not len(design.codes):
+        return 1.0
     total = design.log_prior + design.evidence @ design.counted
 
     def loss(log_temperature: float) -> float:
@@ -312,7 +314,7 @@ def cross_fit(
         Each row under candidates fitted without its fold.
     fitted : dict of Coefficients
         The candidates fitted to all rows, started from the mean over the folds (never the other way round, which would
-        show the held-out rows to a fit that stops early).
+        show the held-out rows to a fit that stops early); with no rows at all, from their targets.
     """
     classes, rows, _ = design.evidence.shape
     log_posterior = np.empty((len(candidates), classes, rows))
@@ -323,6 +325,8 @@ def cross_fit(
         by_fold.append(fit_candidates(design.rows(~held_out), candidates))
         for index, fitted in enumerate(by_fold[-1].values()):
             log_posterior[index][:, held_out] = log_softmax(scores(test, fitted))
+    if not by_fold:
+        return log_posterior, fit_candidates(design, candidates)
     equal = np.full(len(by_fold), 1 / len(by_fold))
     starts = {name: average([fitted[name] for fitted in by_fold], equal, np.zeros(classes)) for name in candidates}
     return log_posterior, fit_candidates(design, candidates, starts)

@@ -105,8 +105,8 @@ def _counted(
     else:
         weight = sum_by_code(groups, weights, n_groups)
     total, cross = _number_sums(block, groups, weights, n_groups)
-    sums = (weight.reshaped(shape), *(part.reshaped((*shape, part.shape[1])) for part in (total, cross)))
-    return JointSums(summary.labels, summary.numbers, categories, cells, *sums)
+    total, cross = (part.reshaped((*shape, part.shape[1])) for part in (total, cross))
+    return JointSums(summary.labels, summary.numbers, categories, cells, weight.reshaped(shape), total, cross)
 
 
 def _number_sums(block: FloatArray, groups: IntArray, weights: FloatArray | None, n_groups: int) -> tuple[Sum, Sum]:

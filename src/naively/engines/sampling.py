@@ -68,9 +68,9 @@ def _holds(rows: Rows, position: int) -> bool:
 
 
 def _smallest(hashes: AnyArray, codes: IntArray, capacity: int) -> IntArray:
-    """The rows that can be among the kept ones: those whose hash is no larger than the capacity-th distinct one."""
+    """The rows that may be kept and, where not all can be, one more distinct row, which lowers the threshold."""
     known = np.flatnonzero(codes >= 0)
-    if len(known) <= capacity:
+    if len(known) <= capacity + 1:
         return known
     # Distinct hashes among the smallest few: widen until there are enough of them (equal rows share a hash).
     n_tried = capacity
@@ -78,7 +78,7 @@ def _smallest(hashes: AnyArray, codes: IntArray, capacity: int) -> IntArray:
         n_tried = min(2 * n_tried, len(known))
         limit = np.partition(hashes[known], n_tried - 1)[n_tried - 1]
         chosen = known[hashes[known] <= limit]
-        if n_tried == len(known) or len(np.unique(hashes[chosen])) >= capacity:
+        if n_tried == len(known) or len(np.unique(hashes[chosen])) > capacity:
             return np.asarray(chosen)
 
 

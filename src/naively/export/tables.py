@@ -73,6 +73,7 @@ def kept_to_dict(kept: Reservoir) -> dict[str, Any]:
     """The sample of rows; missing numbers are null."""
     return {
         "capacity": kept.capacity,
+        "threshold": kept.threshold,
         "hashes": kept.hashes.tolist(),
         "codes": kept.codes.tolist(),
         "weights": kept.weights.tolist(),

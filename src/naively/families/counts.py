@@ -64,9 +64,9 @@ class Counts:
         """Merge two tables of the same columns, values and classes."""
         return Counts(self.columns, self.categories, self.cells + other.cells)
 
-    def __sub__(self, other: Counts) -> Counts:
-        """Forget; the caller has aligned the two."""
-        left = (self.cells - other.cells).without_noise(self.cells.high)
+    def less(self, other: Counts, peak: FloatArray) -> Counts:
+        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
+        left = self.cells.less(other.cells, peak[:, None])
         if (left.high < 0).any():
             cell = int(np.argwhere(left.high < 0)[0][1])
             position = int(np.searchsorted(self.offsets, cell, side="right")) - 1
@@ -180,7 +180,7 @@ def frequencies_without(
 
 def what_is_left(count: Sum, weights: FloatArray) -> FloatArray:
     """Counts once rows of these weights are taken away; refused where so much was never learnt."""
-    left = (count - Sum(weights)).without_noise(count.high).high
+    left = count.less(Sum(weights), count.high).high
     if (left < 0).any():
         raise ForgetError("These rows have values that the model has learnt less often: they were never all learnt.")
     return left

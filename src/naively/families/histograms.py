@@ -39,12 +39,12 @@ class Histograms:
         pairs = zip(self.histograms, other.histograms, strict=True)
         return Histograms(self.columns, tuple(mine + theirs for mine, theirs in pairs), self.n_classes)
 
-    def __sub__(self, other: Histograms) -> Histograms:
-        """Forget; the caller has aligned the two."""
+    def less(self, other: Histograms, peak: FloatArray) -> Histograms:
+        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
         left = []
         for name, mine, theirs in zip(self.columns, self.histograms, other.histograms, strict=True):
             try:
-                left.append(mine - theirs)
+                left.append(mine.less(theirs, peak))
             except ForgetError as error:
                 raise ForgetError(f"Column {name!r}: {error}") from None
         return Histograms(self.columns, tuple(left), self.n_classes)

@@ -68,7 +68,7 @@ class LearntFactor:
 
     @staticmethod
     def _left(count: Sum, weights: FloatArray) -> FloatArray:
-        return (count - Sum(weights)).without_noise(count.high).high
+        return count.less(Sum(weights), count.high).high
 
     def _vanishing(self, block: Block, weights: FloatArray) -> AnyArray:
         """Which labels (rows, labels) nobody has but the row: without it they are unknown, unless declared."""
@@ -137,12 +137,13 @@ class LearntFactor:
     def _refitted(self, block: Block, code: int, weight: float) -> FloatArray:
         """The evidence (classes,) for one row by a factor that has forgotten it: where a label goes with the row."""
         n_classes, row = self.learnt.n_classes, row_sums(block.numbers, np.array([weight]))
-        sums = [part.spread((n_classes, 1, *part.shape[1:]), ([code], [0])) for part in row]
+        weight_, total, cross = (part.spread((n_classes, 1, *part.shape[1:]), ([code], [0])) for part in row)
         labels = tuple((values[place],) for values, place in zip(self.sums.categories, block.codes[0], strict=True))
         cells = np.zeros((1, len(labels)), dtype=np.int64)
-        forgotten = JointSums(self.learnt.labels, self.learnt.numbers, labels, cells, *sums)
+        forgotten = JointSums(self.learnt.labels, self.learnt.numbers, labels, cells, weight_, total, cross)
         mine, theirs = self.learnt.aligned_with(forgotten)
-        estimate = self.family.estimate((mine - theirs).tidy(), smoothing=self.smoothing)
+        left = mine.less(theirs, mine.weight.high.sum(axis=1)).tidy()
+        estimate = self.family.estimate(left, smoothing=self.smoothing)
         known = zip(estimate.sums.categories, labels, strict=True)
         places = np.array([[positions_in(values, label)[0] for values, label in known]], dtype=np.int64)
         return np.asarray(estimate.evidence(Block(places, block.numbers))[0, 0])

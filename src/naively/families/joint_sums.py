@@ -7,7 +7,7 @@ enters if all members are known in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from naively.errors import ForgetError, InputError
 from naively.families.combinations import Combinations
 from naively.families.counts import Counts, merged_labels
-from naively.families.moments import Moments
+from naively.families.moments import VALUE_TOLERANCE, Moments, has_impossible_spread, most_weight
 from naively.labels import label_order, positions_in
 from naively.sums import Sum, sum_by_code
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -40,6 +40,9 @@ class JointSums:
     total : Sum of shape (classes, cells, numbers)
     cross : Sum of shape (classes, cells, pairs)
         Sums of products, of the pairs i <= k of `numbers` in the order of `numpy.triu_indices`.
+    peak : ndarray of shape (classes, numbers) or None
+        The largest sum of squares that a number has had in a class, over all cells; None: it is the present one,
+        since nothing was ever forgotten. Rounding is judged by it.
     """
 
     labels: tuple[str, ...]
@@ -49,6 +52,7 @@ class JointSums:
     weight: Sum
     total: Sum
     cross: Sum
+    peak: FloatArray | None = None
 
     @classmethod
     def empty(cls, labels: tuple[str, ...], numbers: tuple[str, ...], n_classes: int) -> JointSums:
@@ -93,30 +97,46 @@ class JointSums:
     __hash__ = None  # type: ignore[assignment]
 
     def _map(self, change: Callable[[Sum], Sum]) -> JointSums:
-        parts = (change(self.weight), change(self.total), change(self.cross))
-        return JointSums(self.labels, self.numbers, self.categories, self.cells, *parts)
+        return replace(self, weight=change(self.weight), total=change(self.total), cross=change(self.cross))
+
+    @property
+    def largest(self) -> FloatArray:
+        """The largest sum of squares that each number has had in each class, (classes, numbers)."""
+        now = np.asarray(self.squares().high.sum(axis=1))
+        return now if self.peak is None else np.maximum(now, self.peak)
 
     def __add__(self, other: JointSums) -> JointSums:
         """Merge two of the same members, cells and classes."""
-        sums = (self.weight + other.weight, self.total + other.total, self.cross + other.cross)
-        return JointSums(self.labels, self.numbers, self.categories, self.cells, *sums)
+        merged = replace(
+            self,
+            weight=self.weight + other.weight,
+            total=self.total + other.total,
+            cross=self.cross + other.cross,
+            peak=None,
+        )
+        if self.peak is None and other.peak is None:
+            return merged
+        return replace(merged, peak=np.maximum(np.maximum(self.largest, other.largest), merged.largest))
 
-    def __sub__(self, other: JointSums) -> JointSums:
-        """Forget; the caller has aligned the two."""
-        weight = (self.weight - other.weight).without_noise(self.weight.high)
+    def less(self, other: JointSums, peak: FloatArray) -> JointSums:
+        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
+        weight = self.weight.less(other.weight, peak[:, None])
         if (weight.high < 0).any():
             what = self.describe_cell(int(np.argwhere(weight.high < 0)[0][1]))
             raise ForgetError(f"{what} would be forgotten more often than it was learnt. {NEVER_LEARNT}")
-        total, cross = (
-            (mine - theirs).without_noise(np.abs(mine.high) + np.abs(theirs.high))
-            for mine, theirs in ((self.total, other.total), (self.cross, other.cross))
-        )
+        squares = self.largest[:, None, :]
+        first, second = np.triu_indices(len(self.numbers))
+        scales = np.sqrt(peak[:, None, None] * squares), np.sqrt(squares[:, :, first] * squares[:, :, second])
+        pairs = ((self.total, other.total), (self.cross, other.cross))
         gone = (weight.high == 0)[:, :, None]
-        if (gone & (total.high != 0)).any() or (gone & (cross.high != 0)).any():
-            raise ForgetError(
-                f"Columns {', '.join(map(repr, self.numbers))}: sums would stay where no weight is left. {NEVER_LEARNT}"
-            )
-        return JointSums(self.labels, self.numbers, self.categories, self.cells, weight, total, cross)
+        parts = []
+        for (mine, theirs), scale in zip(pairs, scales, strict=True):
+            left = (mine - theirs).without_noise(scale)
+            if (gone & (np.abs(left.high) > VALUE_TOLERANCE * scale)).any():
+                names = ", ".join(map(repr, self.numbers))
+                raise ForgetError(f"Columns {names}: sums would stay where no weight is left. {NEVER_LEARNT}")
+            parts.append(left.zeroed(gone))
+        return replace(self, weight=weight, total=parts[0], cross=parts[1], peak=self.largest)
 
     def describe_cell(self, cell: int) -> str:
         """A combination in words."""
@@ -126,12 +146,19 @@ class JointSums:
 
     def scaled(self, factor: float) -> JointSums:
         """Every row's weight times a factor."""
-        return self._map(lambda part: part * factor)
+        peak = None if self.peak is None else self.peak * factor
+        return replace(self._map(lambda part: part * factor), peak=peak)
 
     def for_classes(self, positions: IntArray, n_classes: int) -> JointSums:
         """The same sums under another numbering of the classes; negative positions are dropped."""
         kept = positions >= 0
-        return self._map(lambda part: part[kept].spread((n_classes, *part.shape[1:]), positions[kept]))
+        peak = (
+            None
+            if self.peak is None
+            else Sum(self.peak[kept]).spread((n_classes, len(self.numbers)), positions[kept]).high
+        )
+        spread = self._map(lambda part: part[kept].spread((n_classes, *part.shape[1:]), positions[kept]))
+        return replace(spread, peak=peak)
 
     def for_columns(self, columns: Sequence[str]) -> JointSums:
         """The same: a factor is whole or it is not there."""
@@ -145,7 +172,7 @@ class JointSums:
         cells = np.empty_like(self.cells)
         for column, place in enumerate(places):
             cells[:, column] = place[self.cells[:, column]]
-        return JointSums(self.labels, self.numbers, categories, cells, self.weight, self.total, self.cross)
+        return replace(self, categories=categories, cells=cells)
 
     def aligned_with(self, other: JointSums) -> tuple[JointSums, JointSums]:
         """Both under the same values and cells."""
@@ -168,8 +195,7 @@ class JointSums:
         def spread(part: Sum) -> Sum:
             return part.spread((part.shape[0], len(cells), *part.shape[2:]), (slice(None), places))
 
-        parts = (spread(self.weight), spread(self.total), spread(self.cross))
-        return JointSums(self.labels, self.numbers, self.categories, cells, *parts)
+        return replace(self._map(spread), cells=cells)
 
     def tidy(self) -> JointSums:
         """The same without the cells and values that no row has (any more), in sorted order."""
@@ -187,15 +213,15 @@ class JointSums:
             return self
         order = np.lexsort(cells.T[::-1]) if len(self.labels) else np.arange(len(cells))
         chosen = np.flatnonzero(used)[order]
-        parts = (self.weight[:, chosen], self.total[:, chosen], self.cross[:, chosen])
-        return JointSums(self.labels, self.numbers, categories, cells[order], *parts)
+        return replace(self._map(lambda part: part[:, chosen]), categories=categories, cells=cells[order])
 
-    def refuse_impossible(self, most: FloatArray, rounding: float) -> None:
+    def refuse_impossible(self, class_weight: FloatArray, peak: FloatArray) -> None:
         """Refuse what no rows can leave: more weight than the class has, squares smaller than their mean allows."""
-        bad = (self.weight.high.sum(axis=1) > most).any()
-        squares = self.squares().high
-        some = np.where(self.weight.high > 0, self.weight.high, 1.0)[:, :, None]
-        bad |= bool((squares < 0).any() or (self.total.high**2 / some > squares * (1 + rounding)).any())
+        bad = bool((self.weight.high.sum(axis=1) > most_weight(class_weight, peak)).any())
+        squares, largest = self.squares().high, self.largest[:, None, :]
+        bad |= bool((squares < -VALUE_TOLERANCE * largest).any())
+        weight, scale = self.weight.high[:, :, None], peak[:, None, None] * largest
+        bad |= bool(has_impossible_spread(weight, self.total.high, squares, scale).any())
         if bad:
             raise ForgetError(
                 f"Columns {', '.join(map(repr, self.columns))}: no rows could leave what would be left. {NEVER_LEARNT}"

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from naively.errors import ForgetError
-from naively.sums import Sum
-from naively.typing import FloatArray, IntArray
+from naively.sums import WEIGHT_NOISE, Sum
+from naively.typing import AnyArray, FloatArray, IntArray
+
+VALUE_TOLERANCE = 2.0**-40
+"""Sums of values that rows cannot leave are refused if they are off by more than this share of the largest so far."""
+
+ROUNDING = 1e-9
+"""Sums that differ by no more than this share are equal, but for rounding."""
+
+
+def most_weight(weight: FloatArray, peak: FloatArray) -> FloatArray:
+    """The largest that a part of a weight can be, given rounding; `peak` is the largest weight that was ever there."""
+    return weight * (1 + ROUNDING) + WEIGHT_NOISE * peak
+
+
+def has_impossible_spread(weight: FloatArray, total: FloatArray, square: FloatArray, scale: FloatArray) -> AnyArray:
+    """Where squares are smaller than their mean allows; rounding is judged by `scale`, a weight times a square."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(total**2 > weight * square * (1 + ROUNDING) + VALUE_TOLERANCE * scale)
 
 
 @dataclass(frozen=True)
@@ -27,12 +44,16 @@ class Moments:
         Sum of weight over the known cells; None where no family asks for it.
     square : Sum or None
         Sum of weight * x**2; None where no family asks for it.
+    peak : ndarray of shape (classes, columns) or None
+        The largest that `square` (or `total`, where there is no `square`) has been; None: it is the present one,
+        since nothing was ever forgotten. Rounding is judged by it.
     """
 
     columns: tuple[str, ...]
     total: Sum
     observed: Sum | None = None
     square: Sum | None = None
+    peak: FloatArray | None = field(default=None, compare=False)
 
     @classmethod
     def empty(cls, columns: tuple[str, ...], n_classes: int, observed: bool, square: bool) -> Moments:
@@ -48,36 +69,71 @@ class Moments:
             change(self.total),
             None if self.observed is None else change(self.observed),
             None if self.square is None else change(self.square),
+            None if self.peak is None else change(Sum(self.peak)).high,
         )
+
+    @property
+    def largest(self) -> FloatArray:
+        """The largest that the sums of squares (or the totals, where there are none) have been."""
+        now = self.total.high if self.square is None else self.square.high
+        return now if self.peak is None else np.maximum(now, self.peak)
 
     def __add__(self, other: Moments) -> Moments:
         """Merge two tables of the same columns and classes."""
-        return Moments(
+        merged = Moments(
             self.columns,
             self.total + other.total,
             None if self.observed is None or other.observed is None else self.observed + other.observed,
             None if self.square is None or other.square is None else self.square + other.square,
         )
+        if self.peak is None and other.peak is None:
+            return merged
+        return replace(merged, peak=np.maximum(np.maximum(self.largest, other.largest), merged.largest))
 
-    def __sub__(self, other: Moments) -> Moments:
-        """Forget; the caller has aligned the two."""
-        left = self + other.scaled(-1.0)
-        total = left.total.without_noise(np.abs(self.total.high) + np.abs(other.total.high))
-        observed, square = left.observed, left.square
-        if observed is not None and self.observed is not None:
-            observed = observed.without_noise(self.observed.high)
+    def less(self, other: Moments, peak: FloatArray) -> Moments:
+        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
+        return self._less(other, peak[:, None])
+
+    def _less(self, other: Moments, peak: FloatArray) -> Moments:
+        """Forget; `peak` broadcasts against the sums."""
+        largest = self.largest
+        scale = largest if self.square is None else np.sqrt(peak * np.maximum(largest, 0.0))
+        total = (self.total - other.total).without_noise(scale)
+        observed = square = None
+        if self.square is not None and other.square is not None:
+            square = self._not_negative((self.square - other.square).without_noise(largest), largest, "sum of squares")
+        else:  # what is summed without its squares is never negative
+            total = self._not_negative(total, largest, "total")
+        if self.observed is not None and other.observed is not None:
+            observed = self.observed.less(other.observed, peak)
             self._refuse_where(observed.high < 0, "weight")
-        if square is not None and self.square is not None:
-            square = square.without_noise(self.square.high)
-            self._refuse_where(square.high < 0, "sum of squares")
-        if square is None:  # what is summed without its squares is never negative
-            self._refuse_where((total.high < 0) & (self.total.high >= 0), "total")
-        if observed is not None:
             gone = observed.high == 0
-            self._refuse_where(gone & (total.high != 0), "sum where no weight is left")
+            total = self._gone(total, gone, scale, "sum where no weight is left")
             if square is not None:
-                self._refuse_where(gone & (square.high != 0), "sum of squares where no weight is left")
-        return Moments(self.columns, total, observed, square)
+                square = self._gone(square, gone, largest, "sum of squares where no weight is left")
+        return Moments(self.columns, total, observed, square, largest)
+
+    def _not_negative(self, part: Sum, scale: FloatArray, what: str) -> Sum:
+        self._refuse_where(part.high < -VALUE_TOLERANCE * scale, what)
+        return part.zeroed(part.high < 0)
+
+    def _gone(self, part: Sum, gone: AnyArray, scale: FloatArray, what: str) -> Sum:
+        """Nothing where no weight is left; refused where more than rounding would stay."""
+        self._refuse_where(gone & (np.abs(part.high) > VALUE_TOLERANCE * scale), what)
+        return part.zeroed(gone)
+
+    def impossible(self, class_weight: FloatArray, peak: FloatArray, yes_or_no: bool) -> AnyArray:
+        """Which cells no rows can leave: more known cells than rows, more "yes" than cells, events without a row."""
+        if self.observed is None:
+            gone = class_weight[:, None] == 0
+            return np.asarray(gone & (np.abs(self.total.high) > VALUE_TOLERANCE * self.largest))
+        bad = self.observed.high > most_weight(class_weight, peak)[:, None]
+        if yes_or_no:
+            bad |= self.total.high > most_weight(self.observed.high, peak[:, None])
+        if self.square is not None:
+            scale = peak[:, None] * self.largest
+            bad |= has_impossible_spread(self.observed.high, self.total.high, self.square.high, scale)
+        return np.asarray(bad)
 
     def _refuse_where(self, bad: Any, what: str) -> None:
         if np.any(bad):
@@ -146,11 +202,17 @@ class Moments:
 
     def of_own_class(self, block: FloatArray, codes: IntArray, weights: FloatArray) -> Moments:
         """The sums of each row's class without the row, (rows, columns)."""
-        return self._map(lambda part: part[codes]) - self._of_rows(block, weights)
+        own = self._map(lambda part: part[codes])
+        return own._less(self._of_rows(block, weights), own._weight())
 
     def of_all_classes(self, block: FloatArray, weights: FloatArray) -> Moments:
         """The sums over all classes without the row, (rows, columns)."""
-        return self._map(lambda part: part.total(0).reshaped((1, len(self.columns)))) - self._of_rows(block, weights)
+        everything = self._map(lambda part: part.total(0).reshaped((1, len(self.columns))))
+        return everything._less(self._of_rows(block, weights), everything._weight())
+
+    def _weight(self) -> FloatArray:
+        """The weight by which rounding is judged where that of the classes is not known."""
+        return np.ones(self.total.shape) if self.observed is None else self.observed.high
 
     def _of_rows(self, block: FloatArray, weights: FloatArray) -> Moments:
         """What each row adds, (rows, columns)."""

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from naively.errors import ForgetError
-from naively.sums import Sum
+from naively.sums import WEIGHT_NOISE, Sum
 from naively.tallies import TokenIndex
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -190,27 +190,29 @@ class TokenTable:
         places = np.searchsorted(vocabulary.hashes, self.vocabulary.hashes)
         return np.asarray(places[self.tokens] * self.n_classes + self.codes)
 
-    def minus(self, other: TokenTable, column: str) -> TokenTable:
-        """Forget texts that were learnt."""
-        left = self + replace(other, mass=-other.mass, documents=-other.documents, observed=-other.observed)
-        before = self._spread_over(left)
-        mass, documents = left.mass.without_noise(before.mass.high), left.documents.without_noise(before.documents.high)
-        observed = left.observed.without_noise(self.observed.high)
+    def less(self, other: TokenTable, peak: FloatArray, column: str) -> TokenTable:
+        """Forget texts that were learnt; `peak` (classes,) is the largest weight that each class has had."""
+        wider = self + other
+        before, gone = self._spread_over(wider), other._spread_over(wider)
+        observed = self.observed.less(other.observed, peak)
         if (observed.high < 0).any():
             raise ForgetError(
                 f"Column {column!r}: more texts would be forgotten than were learnt. Forget only rows that this model "
                 "has learnt, with the same weights and classes."
             )
-        bad = (mass.high < 0) | (documents.high < 0) | ((mass.high > 0) != (documents.high > 0))
+        documents = before.documents.less(gone.documents, peak[wider.codes])
+        mass = before.mass - gone.mass
+        rounding = WEIGHT_NOISE * (before.mass.high + peak[wider.codes])
+        bad = (documents.high < 0) | (mass.high < -rounding) | ((documents.high == 0) & (mass.high > rounding))
         if bad.any() and not self.dropped.high.any():
-            text = left.vocabulary.texts(left.tokens[np.flatnonzero(bad)[:1]])[0]
+            text = wider.vocabulary.texts(wider.tokens[np.flatnonzero(bad)[:1]])[0]
             raise ForgetError(
                 f"Column {column!r}: the token {text!r} would be forgotten more often than it was learnt. Forget only "
                 "rows that this model has learnt, with the same weights and classes."
             )
-        return replace(left, mass=mass, documents=documents, observed=observed, dropped=self.dropped)._chosen(
-            (mass.high > 0) | (documents.high > 0)
-        )
+        mass = mass.zeroed(mass.high < 0)
+        left = replace(wider, mass=mass, documents=documents, observed=observed, dropped=self.dropped)
+        return left._chosen(documents.high > 0)
 
     def _spread_over(self, wider: TokenTable) -> TokenTable:
         """The same with zeros for the cells that only the wider one has."""
@@ -336,10 +338,11 @@ class Tokens:
         tables = tuple(mine + theirs for mine, theirs in zip(self.tables, other.tables, strict=True))
         return Tokens(self.columns, self.n_classes, tables)
 
-    def __sub__(self, other: Tokens) -> Tokens:
-        """Forget; the caller has aligned the two."""
+    def less(self, other: Tokens, peak: FloatArray) -> Tokens:
+        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
         pairs = zip(self.columns, self.tables, other.tables, strict=True)
-        return Tokens(self.columns, self.n_classes, tuple(mine.minus(theirs, name) for name, mine, theirs in pairs))
+        tables = tuple(mine.less(theirs, peak, name) for name, mine, theirs in pairs)
+        return Tokens(self.columns, self.n_classes, tables)
 
     def scaled(self, factor: float) -> Tokens:
         """Every row's weight times a factor."""
