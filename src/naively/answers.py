@@ -316,6 +316,11 @@ class Answers(Estimation):
                 "recipe='auto', 'fast' or 'strong', or score other rows."
             )
         loo = scorer.weighed.model.loo
+        if not len(loo.codes):
+            raise RecipeError(
+                "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. Score "
+                "other rows, or learn some more."
+            )
         return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
