@@ -167,12 +167,17 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt before: the model is as if it had never seen them.
+        """Unlearn rows that were learnt before.
+
+        Sums and counts are as if the rows had never been seen. The kept rows and the histograms of the recipes that
+        weigh evidence are so at their present threshold and level, which tighten when they are full and never widen
+        again.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`. Rows that were never learnt raise `ForgetError` where the statistics can tell.
+            As in `fit`; after `decay`, with the weights that the rows have now. Rows that were never learnt raise
+            `ForgetError` where the statistics can tell.
 
         Returns
         -------
