@@ -88,10 +88,10 @@ class ReadOnlyDict(dict[Any, Any]):
 
 
 def make_read_only(value: Any) -> None:
-    """Let no array and no dict within a dataclass, a tuple or a dict be written to any more."""
+    """Let no array within a dataclass, a dict or a sequence, and no dict of a dataclass, be written to any more."""
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
-    elif isinstance(value, tuple):
+    elif isinstance(value, (tuple, list)):
         if value and not isinstance(value[0], (str, float, int)):  # of labels there may be many, and they cannot change
             for element in value:
                 make_read_only(element)
