@@ -11,7 +11,7 @@ from naively.decision import Decider, check_reject, labelled, log_prior, loss_ma
 from naively.door import read_table
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, listed
-from naively.estimation import Estimation
+from naively.estimation import Estimation, of_one_state
 from naively.evidence import Scorer
 from naively.explained_cells import WIDE, explained_cells
 from naively.explanation import as_frame, attribute, explanation
@@ -28,6 +28,7 @@ from naively.typing import AnyArray, FloatArray, IntArray
 class Answers(Estimation):
     """The part of `NaiveBayes` that answers; nothing here changes the model."""
 
+    @of_one_state
     def predict(
         self, X: Any, prior: Any = None, loss: Any = None, reject: float | None = None, reject_label: Any = None
     ) -> AnyArray:
@@ -77,6 +78,7 @@ class Answers(Estimation):
         decider.warn()
         return labelled(best, self.classes_, cost is not None, reject_label)
 
+    @of_one_state
     def predict_proba(self, X: Any, prior: Any = None) -> FloatArray:
         """The probability of each class.
 
@@ -91,6 +93,7 @@ class Answers(Estimation):
         """
         return self._scores(X, prior, "probabilities")
 
+    @of_one_state
     def predict_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
         """The logarithm of the probability of each class.
 
@@ -105,6 +108,7 @@ class Answers(Estimation):
         """
         return self._scores(X, prior, "normalise")
 
+    @of_one_state
     def predict_joint_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
         """The joint log-probability ``log P(class) + log P(row | class)``.
 
@@ -119,6 +123,7 @@ class Answers(Estimation):
         """
         return self._scores(X, prior, "add_prior")
 
+    @of_one_state
     def evidence(self, X: Any) -> FloatArray:
         """The log-likelihood that each cell contributes to each class; 0 where the cell is missing.
 
@@ -133,6 +138,7 @@ class Answers(Estimation):
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
 
+    @of_one_state
     def explain(self, X: Any, target: Any = None, prior: Any = None, tokens: int = 10) -> Any:
         """Why each row is, or is not, of a class: the evidence of the prior and of every column, in bits.
 
@@ -196,6 +202,7 @@ class Answers(Estimation):
             raise ParameterError(f"{where} must be one of the classes {listed(known, 20)}, got {label!r}.")
         return int(known.index(label))
 
+    @of_one_state
     def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> FloatArray:
         """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
 
@@ -258,8 +265,10 @@ class Answers(Estimation):
                 f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
                 "that the model has learnt."
             )
-        return scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
+        loo = scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
+        return loo.copy()
 
+    @of_one_state
     def parameters(self) -> dict[str, dict[str, Any]]:
         """The estimated parameters of every column, by name; arrays follow `classes_`.
 
@@ -272,7 +281,7 @@ class Answers(Estimation):
         self._require_fitted()
         result: dict[str, dict[str, Any]] = {}
         for factor in self._estimated()[0].factors:
-            described = factor.estimate.describe()
+            described = _copied(factor.estimate.describe())
             if isinstance(factor.family, JointFamily):
                 result[factor.family.term] = {"family": factor.family.joint, **described}
                 continue
@@ -282,18 +291,21 @@ class Answers(Estimation):
         return {name: result[name] for name in self._estimated()[0].names if name in result}
 
     @property
+    @of_one_state
     def evidence_names_(self) -> list[str]:
         """What the terms of `evidence` are called: the columns, and what the recipe adds to them."""
         self._require_fitted()
         return list(self._estimated()[0].names)
 
     @property
+    @of_one_state
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class."""
         self._require_fitted()
-        return self.statistics_.class_weight.high
+        return self.statistics_.class_weight.high.copy()
 
     @property
+    @of_one_state
     def calibration_(self) -> Calibration:
         """How good the probabilities are: accuracy, log-loss, Brier score, calibration error and reliability.
 
@@ -353,6 +365,15 @@ class Answers(Estimation):
         self._require_fitted()
         if len(self.classes_) == 0:
             raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
+
+
+def _copied(described: Any) -> Any:
+    """The same with arrays of its own, which may be written to."""
+    if isinstance(described, dict):
+        return {name: _copied(value) for name, value in described.items()}
+    if isinstance(described, list):
+        return [_copied(value) for value in described]
+    return described.copy() if isinstance(described, np.ndarray) else described
 
 
 def _of_column(values: Any, place: int) -> Any:

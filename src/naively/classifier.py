@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -12,17 +14,31 @@ from naively.decision import check_prior
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError
+from naively.estimation import of_one_state
 from naively.families import Family
 from naively.generation import Generation
 from naively.inspection import Inspection
 from naively.likelihood import Likelihood
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema
+from naively.state import State, learning_lock
 from naively.statistics import Statistics, merged_classes
 from naively.table import Table
 from naively.target import read_rows, read_target
 from naively.tempered import stacked_densities
-from naively.typing import AnyArray, FloatArray
+from naively.typing import AnyArray, FloatArray, IntArray
+
+NO_CLASSES: AnyArray = np.array([], dtype=object)
+NO_CLASSES.flags.writeable = False
+
+
+class Batch(NamedTuple):
+    """Rows to learn or to forget, read and checked: the result of `read_rows`."""
+
+    table: Table
+    classes: AnyArray
+    codes: IntArray
+    weights: FloatArray | None
 
 
 class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -68,7 +84,13 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         What the columns are.
     statistics_ : Statistics
         The sum of all that was learnt. Everything else is computed from it when asked for, so `families`, `smoothing`
-        and `prior` can be changed after fitting, without data.
+        and `prior` can be changed after fitting, without data; also in place, which the next answer sees.
+
+    Notes
+    -----
+    Threads may share a model. Every answer is that of one state: all that had been learnt when the call began, and
+    nothing of what other threads learn meanwhile. No row is lost when several threads call `partial_fit`, `forget`,
+    `decay` or ``model += other``. What a model hands out is a copy, or cannot be written to.
 
     Examples
     --------
@@ -84,12 +106,6 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
     >>> model.predict([{"weight": 4.5, "coat": "striped"}, {"weight": 30.0}]).tolist()
     ['cat', 'dog']
     """
-
-    classes_: AnyArray
-    schema_: Schema
-    statistics_: Statistics
-    n_features_in_: int
-    feature_names_in_: AnyArray
 
     def __init__(
         self,
@@ -138,8 +154,10 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         -------
         self
         """
-        schema, statistics = self._count(X, y, sample_weight, None)
-        self._replace(schema, statistics, np.array([], dtype=object))
+        batch = self._read_batch(X, y, sample_weight)
+        schema, statistics = self._taken()._count(batch, None)
+        with learning_lock(self):
+            self._replace(schema, statistics, NO_CLASSES)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -156,14 +174,14 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         -------
         self
         """
-        fitted = self._is_fitted()
-        declared = self.declared_classes_ if fitted else np.array([], dtype=object)
-        if classes is not None:
-            declared = merged_classes(declared, read_target(classes, len(classes))[0])
-        schema, statistics = self._count(X, y, sample_weight, self.schema_ if fitted else None)
-        if fitted:
-            statistics = self.statistics_ + statistics
-        self._replace(schema, statistics, declared)
+        named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
+        batch = self._read_batch(X, y, sample_weight)
+        with self._learning(batch) as (state, schema, statistics):
+            declared = named
+            if state is not None:
+                declared = merged_classes(state.declared, named)
+                statistics = state.statistics + statistics
+            self._replace(schema, statistics, declared)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -192,9 +210,10 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         True
         """
         self._require_fitted()
-        kept = self.statistics_.kept
-        _, statistics = self._count(X, y, sample_weight, self.schema_, 0 if kept is None else kept.capacity)
-        self._replace(self.schema_, self.statistics_ - statistics, self.declared_classes_)
+        batch = self._read_batch(X, y, sample_weight)
+        with self._learning(batch, forgets=True) as (state, _, statistics):
+            assert state is not None  # a fitted model stays fitted
+            self._replace(state.schema, state.statistics - statistics, state.declared)
         return self
 
     def decay(self, factor: float) -> Self:
@@ -212,22 +231,37 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self._require_fitted()
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not 0 < factor < np.inf:
             raise ParameterError(f"decay(factor) must be a finite number above 0, got {factor!r}.")
-        self._replace(self.schema_, self.statistics_.scaled(float(factor)), self.declared_classes_)
+        with learning_lock(self):
+            state = self._fitted()
+            self._replace(state.schema, state.statistics.scaled(float(factor)), state.declared)
         return self
 
     def __add__(self, other: Any) -> NaiveBayes:
         """Merge two models that were trained apart: the same as training one on all rows."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
-        merged = copy.deepcopy(self) if self._is_fitted() else copy.deepcopy(other)
-        if not self._is_fitted():
-            merged.set_params(**self.get_params(deep=False))
-        elif other._is_fitted():
-            schema = self.schema_.merged(other.schema_)
-            declared = merged_classes(self.declared_classes_, other.declared_classes_)
-            merged._replace(schema, self.statistics_ + other.statistics_, declared)
+        merged: NaiveBayes = copy.deepcopy(self._taken())
+        merged._learn_state(other.__dict__.get("_state"))
         return merged
 
+    def __iadd__(self, other: Any) -> Self:
+        """Learn all that another model has learnt, in place: ``model += other``."""
+        if not isinstance(other, NaiveBayes):
+            return NotImplemented
+        with learning_lock(self):
+            self._learn_state(other.__dict__.get("_state"))
+        return self
+
+    def _learn_state(self, other: State | None) -> None:
+        """Add what another model has learnt; a model that is not fitted has learnt nothing."""
+        mine: State | None = self.__dict__.get("_state")
+        if mine is None and other is not None:
+            self._state = copy.copy(other)
+        elif mine is not None and other is not None:
+            declared = merged_classes(mine.declared, other.declared)
+            self._replace(mine.schema.merged(other.schema), mine.statistics + other.statistics, declared)
+
+    @of_one_state
     def with_statistics(self, statistics: Statistics) -> NaiveBayes:
         """A new model with the parameters and columns of this one that has learnt these statistics instead.
 
@@ -240,20 +274,43 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         -------
         NaiveBayes
         """
-        self._require_fitted()
+        state = self._fitted()
         other: NaiveBayes = clone(self)
-        other._replace(self.schema_, statistics, self.declared_classes_)
+        other._replace(state.schema, statistics, state.declared)
         return other
 
-    def _count(
-        self, X: Any, y: Any, sample_weight: Any, schema: Schema | None, kept_rows: int | None = None
-    ) -> tuple[Schema, Statistics]:
-        """Read, check and count a batch; nothing of the model is changed."""
+    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch:
+        """Read and check rows that are to be counted; a bad parameter is refused first."""
+        thread_count(self.n_threads)
+        as_recipe(self.recipe)
+        batch = Batch(*read_rows(X, y, sample_weight))
+        if batch.weights is not None and not batch.weights.any():
+            raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
+        return batch
+
+    @contextmanager
+    def _learning(self, batch: Batch, forgets: bool = False) -> Iterator[tuple[State | None, Schema, Statistics]]:
+        """The state that a batch is to change, and the batch counted by it; no other thread can learn meanwhile.
+
+        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn.
+        """
+        taken = self._taken()
+        state: State | None = taken.__dict__.get("_state")
+        kept_rows = None
+        if forgets and state is not None:  # rows leave the sample that there is, whatever the recipe would keep now
+            kept_rows = 0 if state.statistics.kept is None else state.statistics.kept.capacity
+        counted = taken._count(batch, None if state is None else state.schema, kept_rows)
+        with learning_lock(self):
+            now: State | None = self.__dict__.get("_state")
+            if now is not None and (state is None or now.schema is not state.schema):
+                counted = self._taken()._count(batch, now.schema, kept_rows)
+            yield now, *counted
+
+    def _count(self, batch: Batch, schema: Schema | None, kept_rows: int | None = None) -> tuple[Schema, Statistics]:
+        """Count a batch; nothing of the model is changed."""
         n_threads = thread_count(self.n_threads)
         recipe = as_recipe(self.recipe)
-        table, classes, codes, weights = read_rows(X, y, sample_weight)
-        if weights is not None and not weights.any():
-            raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
+        table, classes, codes, weights = batch
         if schema is None:
             schema, positions = self._first_schema(table, recipe, weights), None
         else:
@@ -277,24 +334,15 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         return self._assigned(recipe, table.names, table.kinds, None, table.column)
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
-        """Take a new state, whole."""
-        self._estimates: list[Any] = []
-        self.schema_ = schema
-        self.declared_classes_ = declared
-        self.statistics_ = statistics.with_classes(merged_classes(statistics.classes, declared))
-        self.classes_ = self.statistics_.classes
-        self.n_features_in_ = len(schema.names)
-        if schema.named:
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        """Take a new state, whole: an answer, or whatever interrupts, finds the old one or the new one."""
+        self._state = State.of(schema, statistics, declared)
 
     # -- state -------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        if "_estimates" in state:
-            state["_estimates"] = []
+        if "_state" in state:
+            state["_state"] = copy.copy(state["_state"])  # estimates are computed again, under its own parameters
         return state
 
     def save(self, path: Any) -> None:
@@ -308,4 +356,4 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         from naively.export.json import save
 
         self._require_fitted()
-        save(self, path)
+        save(self._taken(), path)

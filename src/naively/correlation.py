@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from naively.blas import one_blas_thread
 from naively.typing import FloatArray, IntArray
 
 LEAST_FREEDOM = 2
@@ -58,7 +58,7 @@ def correlations(values: FloatArray, codes: IntArray, part: slice, weights: Floa
     """
     shape = (len(range(*part.indices(values.shape[1]))), values.shape[1])
     product, mine, theirs, freedom = (np.zeros(shape) for _ in range(4))
-    with threadpool_limits(1, "blas") if values.shape[1] < WIDE else nullcontext():
+    with one_blas_thread() if values.shape[1] < WIDE else nullcontext():
         for code in np.unique(codes):
             chosen = codes == code
             rows = values[chosen]

@@ -89,6 +89,7 @@ def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bin
     >>> table.loc[0, ["first", "second"]].tolist(), table["hurts"].tolist()
     (['x0', 'x2'], [True, False, False])
     """
+    model = model._taken()
     model._require_fitted()
     require_whole("bins", bins, at_least=2)
     table, classes, codes, weights = read_rows(X, y, sample_weight)

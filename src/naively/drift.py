@@ -73,6 +73,7 @@ def since(now: NaiveBayes, earlier: NaiveBayes) -> NaiveBayes:
     >>> since(now, earlier).statistics_ == NaiveBayes("textbook").fit(X[2:], y[2:]).statistics_
     True
     """
+    now, earlier = now._taken(), earlier._taken()
     earlier._require_fitted()
     now._require_fitted()
     return now.with_statistics(now.statistics_ - earlier.statistics_)

@@ -18,7 +18,10 @@ A message says what was expected, what came, in which column or row, and what to
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
+from types import FrameType
 
 
 class NaivelyError(Exception):
@@ -62,3 +65,12 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     everything = list(names)
     shown = ", ".join(repr(name) for name in everything[:most])
     return shown if len(everything) <= most else f"{shown} and {len(everything) - most} more"
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of this package that called it, however deep within it we are."""
+    level = 1
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from sklearn.exceptions import NotFittedError
 
@@ -19,13 +20,35 @@ from naively.pooled import PooledScorer
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, summaries_of
 from naively.smoothing import Smoothing, as_smoothing
+from naively.state import State, as_it_is, make_read_only, unchanged
 from naively.statistics import Statistics
 from naively.tempered import weigh
 from naively.typing import AnyArray, FloatArray
 
+Model = TypeVar("Model", bound="Estimation")
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+def of_one_state(method: Callable[Concatenate[Model, Given], Answer]) -> Callable[Concatenate[Model, Given], Answer]:
+    """A method that answers from the model as it is when the call begins, whatever other threads do until it ends.
+
+    Every public method and property that reads what was learnt has this.
+    """
+
+    @wraps(method)
+    def answer(self: Model, *args: Given.args, **options: Given.kwargs) -> Answer:
+        return method(self._taken(), *args, **options)
+
+    return cast("Callable[Concatenate[Model, Given], Answer]", answer)
+
 
 class Estimation:
-    """The part of `NaiveBayes` that turns statistics and parameters into estimates."""
+    """The part of `NaiveBayes` that turns statistics and parameters into estimates.
+
+    Methods whose names begin with an underscore may look at the state more than once: they are for a model that was
+    taken (`_taken`), as `of_one_state` does.
+    """
 
     recipe: str
     families: Any
@@ -35,12 +58,70 @@ class Estimation:
     prior_smoothing: Any
     kept_rows: int | None
     n_threads: int | None
-    classes_: AnyArray
-    schema_: Schema
-    statistics_: Statistics
-    _estimates: list[Any]
+    _state: State
+
+    # -- what was learnt ----------------------------------------------------------------------------------------------
+
+    def _taken(self) -> Self:
+        """A model with the parameters and the state that this one has now, whatever becomes of this one."""
+        taken: Self = object.__new__(type(self))
+        taken.__dict__ = self.__dict__.copy()
+        return taken
+
+    def _fitted(self) -> State:
+        state: State | None = self.__dict__.get("_state")
+        if state is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' with rows first."
+            )
+        return state
+
+    def _is_fitted(self) -> bool:
+        return "_state" in self.__dict__
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def _require_fitted(self) -> None:
+        self._fitted()
 
     @property
+    def schema_(self) -> Schema:
+        """What the columns are."""
+        return self._fitted().schema
+
+    @property
+    def statistics_(self) -> Statistics:
+        """The sum of all that was learnt; it cannot be written to."""
+        return self._fitted().statistics
+
+    @property
+    def classes_(self) -> AnyArray:
+        """The class labels, sorted."""
+        return self._fitted().statistics.classes
+
+    @property
+    def declared_classes_(self) -> AnyArray:
+        """The classes that `partial_fit` was told of."""
+        return self._fitted().declared
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns there are."""
+        return len(self._fitted().schema.names)
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """The columns' names, if X had any."""
+        state = self._fitted()
+        if not state.schema.named:
+            raise AttributeError("The model was fitted on columns without names, so it has no feature_names_in_.")
+        return state.feature_names
+
+    # -- what is estimated from it ------------------------------------------------------------------------------------
+
+    @property
+    @of_one_state
     def class_prior_(self) -> FloatArray:
         """The class prior that is in force."""
         self._require_fitted()
@@ -56,16 +137,20 @@ class Estimation:
 
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
-        basis = self._basis()
-        if not self._estimates or any(old is not new for old, new in zip(self._estimates[0], basis, strict=True)):
-            scorer = self._scorer(as_recipe(self.recipe))
-            self._estimates[:] = [basis, (scorer, log_prior(self.class_prior_))]
-        return self._estimates[1]  # type: ignore[no-any-return]
+        state, basis = self._fitted(), self._basis()
+        known = state.estimates[0]
+        if known is None or not unchanged(known[0], basis):
+            basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
+            scorer, logs = self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self.prior))
+            make_read_only((scorer.factors, logs))  # log_odds() and discriminant() hand them out
+            known = basis, (scorer, logs)
+            state.estimates[0] = known
+        estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
+        return estimated
 
     def _basis(self) -> tuple[Any, ...]:
-        """All that estimates are computed from."""
+        """The parameters that estimates are computed from."""
         return (
-            self.statistics_,
             self.recipe,
             self.families,
             self.smoothing,
@@ -141,15 +226,3 @@ class Estimation:
 
     def _checked_kept_rows(self) -> int:
         return require_whole("kept_rows", self.kept_rows)
-
-    def _is_fitted(self) -> bool:
-        return "statistics_" in self.__dict__
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._is_fitted()
-
-    def _require_fitted(self) -> None:
-        if "statistics_" not in self.__dict__:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' with rows first."
-            )

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from naively.engines.threads import in_order, one_blas_thread
+from naively.blas import one_blas_thread
+from naively.engines.threads import in_order
 from naively.errors import InputError
 from naively.families import Estimate, Family, JointFamily
 from naively.families.linear import LinearEstimate
@@ -121,7 +121,7 @@ class Scorer:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
         multiplies = any(getattr(factor.estimate, "multiplies", False) for factor in self.factors)
         # many small products of matrices: threads would only wait for each other
-        with threadpool_limits(1, "blas") if multiplies else nullcontext():
+        with one_blas_thread() if multiplies else nullcontext():
             self._run(table, positions, finish, n_threads)
 
     def _run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:

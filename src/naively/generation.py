@@ -16,6 +16,7 @@ from naively.distributions import Distribution, Labels, distributions
 from naively.draws import DrawnColumn, as_rows, as_table, draw_columns
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError
+from naively.estimation import of_one_state
 from naively.evidence import checked_numbers, chosen_columns, make_factors
 from naively.families import Family, Gaussian, Multinomial, Stacked, Text, Thresholded
 from naively.imputation import filled, fillings
@@ -67,6 +68,7 @@ class _OfDensities:
 class Generation(Answers):
     """The part of `NaiveBayes` for this."""
 
+    @of_one_state
     def sample(
         self, n: int = 1, *, y: Any = None, seed: Any = None, length: Any = None, like: Any = None
     ) -> tuple[Any, AnyArray]:
@@ -147,6 +149,7 @@ class Generation(Answers):
             )
 
     @_OfDensities
+    @of_one_state
     def score_samples(self, X: Any, prior: Any = None) -> FloatArray:
         """The log-density of each row, ``log p(x) = log sum_j P(j) p(x | j)``: low for rows unlike those learnt.
 
@@ -197,6 +200,7 @@ class Generation(Answers):
                     "Kernel(), StudentT() or Gaussian(), or leave the column out."
                 )
 
+    @of_one_state
     def impute(self, X: Any, prior: Any = None) -> Any:
         """X with its missing cells filled in by what the other cells of the row say.
 
@@ -230,6 +234,7 @@ class Generation(Answers):
         fills = list(fillings(self._imputing(), table, positions, posterior))
         return filled(X, fills, table.names)
 
+    @of_one_state
     def impute_proba(self, X: Any, column: Any, prior: Any = None) -> tuple[list[Label], FloatArray]:
         """The probability of each value of a column of labels, given the other cells of the row.
 
@@ -292,6 +297,7 @@ class Generation(Answers):
         wanted = [factor for factor in factors if member is None or member in factor.members]
         return distributions(wanted, self.schema_, self.statistics_)
 
+    @of_one_state
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
         """The error that remains when the model is the truth: that of the best possible rule, by simulation.
 
@@ -331,6 +337,7 @@ class Generation(Answers):
         spread = float(doubt.std(ddof=1)) if len(codes) > 1 else np.nan
         return BayesError(float(doubt.mean()), spread / float(np.sqrt(len(codes))), len(codes))
 
+    @of_one_state
     def credible_interval(self, X: Any, level: float = 0.95) -> FloatArray:
         """Between which bounds each class's probability lies, given how few or many rows were learnt.
 

@@ -12,6 +12,7 @@ from naively.decision import log_prior
 from naively.discriminant import Discriminant, linear_factors
 from naively.engines.threads import thread_count
 from naively.errors import ParameterError, RecipeError, listed
+from naively.estimation import of_one_state
 from naively.evidence import Scorer
 from naively.pooled import PooledScorer
 from naively.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
@@ -21,6 +22,7 @@ from naively.recipes import as_recipe
 class Inspection(Answers):
     """The part of `NaiveBayes` that lays it open; nothing here changes the model."""
 
+    @of_one_state
     def log_odds(self, base: Any = None, prior: Any = None, n_points: int = 33) -> LogOdds:
         """The additive form: the log-odds against a base class as a constant plus a function of each column.
 
@@ -62,6 +64,7 @@ class Inspection(Answers):
             )
         return additive_form(contrast, self.parameters(), n_points)
 
+    @of_one_state
     def discriminant(self, base: Any = None, prior: Any = None) -> Discriminant:
         """The linear discriminant ``F(x) = w . x + b`` of each class against a base class.
 
@@ -94,6 +97,7 @@ class Inspection(Answers):
             Contrast(scorer, self.schema_, contrast.log_prior, self.classes_, contrast.base, contrast.n_threads)
         )
 
+    @of_one_state
     def rank_features(self, by: str = "information", like: Any = None) -> Any:
         """The columns, the most telling first, by what was learnt of each alone; it needs no rows.
 

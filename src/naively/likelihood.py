@@ -21,6 +21,7 @@ from naively.additive.steps import Steps
 from naively.answers import Answers
 from naively.decision import log_prior
 from naively.errors import ParameterError, RecipeError
+from naively.estimation import of_one_state
 from naively.evidence import Factor, statistics_of
 from naively.families import Summary
 from naively.families.categorical import CategoricalEstimate
@@ -40,6 +41,7 @@ class Likelihood(Answers):
     """The part of `NaiveBayes` for this."""
 
     @property
+    @of_one_state
     def log_likelihood_(self) -> float:
         """The log-likelihood ``sum of weight * log P(row, class)`` of all rows learnt, under the estimates in force.
 
@@ -69,11 +71,13 @@ class Likelihood(Answers):
         )
 
     @property
+    @of_one_state
     def n_parameters_(self) -> int:
         """How many parameters are free, as `parameter_counts` counts them: the number in `aic_` and `bic_`."""
         return parameter_counts(self).naive_bayes.free  # type: ignore[arg-type]
 
     @property
+    @of_one_state
     def aic_(self) -> float:
         """Akaike's criterion, ``2 * n_parameters_ - 2 * log_likelihood_``: the less, the better.
 
@@ -82,6 +86,7 @@ class Likelihood(Answers):
         return 2.0 * self.n_parameters_ - 2.0 * self.log_likelihood_
 
     @property
+    @of_one_state
     def bic_(self) -> float:
         """The Bayesian (Schwarz's) criterion, ``log(n) * n_parameters_ - 2 * log_likelihood_``: the less, the better.
 
@@ -235,6 +240,7 @@ def parameter_counts(model: NaiveBayes) -> ParameterCounts:
     P(X | Y)           12     10
     P(Y | X)           12      6
     """
+    model = model._taken()
     factors = model._unweighed_factors("n_parameters_")
     estimated = model.prior is None or (isinstance(model.prior, str) and model.prior == "estimated")
     return count_factors(factors, model.schema_.names, len(model.classes_), estimated)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from naively.additive.model import Reweighted
 from naively.additive.stacking import centred
 from naively.additive.terms import Column
+from naively.blas import one_blas_thread
 from naively.dependence.additive import take_rows
 from naively.dependence.experts import PairExpert
 from naively.dependence.strong import StrongModel, fit_strong
@@ -45,7 +45,7 @@ class PooledScorer:
     def __init__(self, weighed: Weighed, schema: Schema, n_classes: int):
         self.weighed, self.n_columns, self.n_classes = weighed, len(schema.names), n_classes
         self.factors = weighed.factors
-        with threadpool_limits(1, "blas"):  # many small products: threads would only wait for each other
+        with one_blas_thread():  # many small products: threads would only wait for each other
             self.model: StrongModel = fit_strong(
                 weighed.kept, weighed.codes, n_classes, weighed.model, weights=weighed.weights
             )

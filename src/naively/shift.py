@@ -65,6 +65,7 @@ def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 100, tolerance
     True
     """
     require_whole("n_iterations", n_iterations)
+    model = model._taken()
     before = log_prior(model.class_prior_)
     # Likelihoods up to a factor per row, which does not matter: probabilities without their prior.
     possible = np.isfinite(before)
@@ -172,6 +173,7 @@ def learn_unlabelled(
     require_whole("n_iterations", n_iterations)
     if isinstance(weight, bool) or not isinstance(weight, (int, float, np.number)) or not 0 <= weight < np.inf:
         raise ParameterError(f"learn_unlabelled(weight) must be a finite number of zero or more, got {weight!r}.")
+    model = model._taken()
     shares = model.predict_proba(X)
     table = read_table(X)
     learnt = model.with_statistics(model.statistics_)

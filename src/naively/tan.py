@@ -11,6 +11,7 @@ from naively.checks import require_whole
 from naively.classifier import NaiveBayes
 from naively.dependence.discretise import equal_frequency_cuts
 from naively.errors import InputTypeError, ParameterError
+from naively.estimation import of_one_state
 from naively.families import Categorical, Family, Gaussian
 from naively.families.tree import TreeEstimate, TreeFamily
 from naively.recipes import Recipe
@@ -102,17 +103,20 @@ class TAN(NaiveBayes):
         self.n_threads = n_threads
 
     @property
+    @of_one_state
     def tree_(self) -> list[tuple[str, str]]:
         """The arcs between columns, (parent, child)."""
         arcs, names = self._tree().arcs, self.schema_.names
         return [(names[parent], names[child]) for parent, child in arcs if parent is not None]
 
     @property
+    @of_one_state
     def mutual_information_(self) -> FloatArray:
         """The conditional mutual information of all pairs of columns given the class, in nats."""
-        return self._tree().information
+        return self._tree().information.copy()
 
     @property
+    @of_one_state
     def cuts_(self) -> Cuts:
         """The cut points of the columns of numbers."""
         self._require_fitted()

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from naively.additive.curves import Curve, Curves
 from naively.additive.model import AdditiveModel, fit_additive
 from naively.additive.terms import Column, ColumnStatistics, LabelColumn, NumericColumn, Term, TextTerm
+from naively.blas import one_blas_thread
 from naively.errors import ParameterError, SchemaError
 from naively.evidence import Factor
 from naively.families import Categorical, Estimate, Family, Stacked, Text
@@ -96,7 +96,7 @@ def weigh(
         _cells(kept, schema.names[place], known, families[place]) for place, known in zip(readable, labels, strict=True)
     ]
     chosen, weights = _dealt(kept.smallest(tempering.rows))
-    with threadpool_limits(1, "blas"):  # many small products: threads would only wait for each other
+    with one_blas_thread():  # many small products: threads would only wait for each other
         model = fit_additive(
             columns,
             statistics.class_weight.high,

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from naively.families.tokens import TokenTable, masses
-from naively.kernels import repays_compiler
+from naively.kernels import frozen, repays_compiler
 from naively.tallies import KnownRows
 from naively.text_pool import TextPool, fit_pool
 from naively.tokenising import View
@@ -91,7 +91,7 @@ class TokenScores:
             np.minimum(weights, 1.0),
             self.pointer,
             self.table.codes,
-            self.table.mass.high,
+            frozen(self.table.mass.high),
             self.marginal,
             self.totals,
             SHARE,

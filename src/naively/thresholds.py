@@ -181,6 +181,7 @@ def trade_off(
     >>> trade_off(model, X, y, left_out=True).precision.round(2)
     array([0.5 , 0.6 , 0.75, 0.67, 1.  , 1.  , 1.  ])
     """
+    model = model._taken()
     model._require_fitted()
     positive = _positive(positive, model.classes_.tolist())
     prior = np.asarray(model.class_prior_)

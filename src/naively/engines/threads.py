@@ -59,16 +59,3 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], n_threads: i
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
-
-
-@cache
-def _blas() -> Any:
-    """The controller of NumPy's BLAS; it takes milliseconds to find."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="blas")
-
-
-def one_blas_thread() -> Any:
-    """A context in which NumPy's matrix products run in the thread that asks for them."""
-    return _blas().limit(limits=1)

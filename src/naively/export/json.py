@@ -119,6 +119,7 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 def model_to_content(model: NaiveBayes) -> dict[str, Any]:
     """All of a fitted model as plain lists, dicts, strings and numbers."""
+    model = model._taken()  # one state, whatever other threads learn meanwhile
     parameters = {name: _encoded(value, name) for name, value in model.get_params(deep=False).items()}
     statistics, schema = model.statistics_, model.schema_
     return {

@@ -222,7 +222,9 @@ class GaussianEstimate:
 
     @cached_property
     def _mean(self) -> FloatArray:
-        return np.ascontiguousarray(classes_last(self.mean))
+        return np.array(
+            classes_last(self.mean), order="C"
+        )  # a copy: kernels are compiled for arrays that can be written
 
     @cached_property
     def _scale(self) -> FloatArray:

@@ -47,6 +47,7 @@ def plot_densities(model: NaiveBayes, column: Any = 0, ax: Axes | None = None) -
     >>> plot_densities(model, "coat").get_ylabel()
     'probability'
     """
+    model = model._taken()
     model._require_fitted()
     names = model.schema_.names
     member = position_of(column, {name: place for place, name in enumerate(names)}, "column")

@@ -61,6 +61,7 @@ def plot_decision_surface(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x2', 'x3')
     """
+    model = model._taken()
     model._require_fitted()
     members = _two_numeric(model, columns)
     table = read_table(X)

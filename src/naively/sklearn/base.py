@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from numbers import Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -18,8 +18,24 @@ from naively.errors import InputError, ParameterError, listed
 from naively.families import Estimate, Family
 from naively.families.moments import Moments
 from naively.smoothing import Dirichlet, Lidstone, Smoothing
+from naively.state import learning_lock
 from naively.target import read_rows, read_target
 from naively.typing import AnyArray, FloatArray
+
+
+class Learnt(NamedTuple):
+    """What a drop-in has learnt.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+    unweighted : NaiveBayes or None
+        The same rows, each weighing one, where they are needed; None while that is what the model has.
+    """
+
+    model: NaiveBayes
+    unweighted: NaiveBayes | None = None
+
 
 NEGATIVE = "Negative values in data"
 """How an error about negative counts begins, in scikit-learn's words as in ours."""
@@ -28,13 +44,11 @@ NEGATIVE = "Negative values in data"
 class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the drop-ins. A subclass says which family, smoothing and prior its parameters stand for.
 
-    The model is always replaced as a whole, so a batch that is refused changes nothing.
+    What was learnt is replaced as a whole: a batch that is refused changes nothing, answers are those of one state
+    whatever other threads learn, and no row is lost when several learn. Parameters take effect when rows are learnt.
     """
 
-    classes_: AnyArray
-    n_features_in_: int
-    feature_names_in_: AnyArray
-    model_: NaiveBayes
+    _state: Learnt
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -43,7 +57,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in self.__dict__
+        return "_state" in self.__dict__
 
     # -- what the parameters stand for ----------------------------------------------------------------------------
 
@@ -88,7 +102,9 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = self._read(X)
         # A class whose rows all weigh nothing is known all the same.
         classes = None if sample_weight is None else read_rows(X, y, sample_weight)[1]
-        self._replace(self._learnt(None, X, y, classes, sample_weight))
+        learnt = self._learnt(None, X, y, classes, sample_weight)
+        with learning_lock(self):
+            self._state = learnt
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -105,8 +121,16 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        declared = self._checked_classes(classes)
         X = self._read(X)
+        with learning_lock(self):
+            known: Learnt | None = self.__dict__.get("_state")
+            declared = self._checked_classes(classes, y, X)
+            self._state = self._learnt(known, X, y, declared, sample_weight)
+        return self
+
+    def _checked_classes(self, classes: Any, y: Any, X: Any) -> AnyArray:
+        """All classes, from the first call's argument or from what is known, and no others in y."""
+        declared = self._declared_classes(classes)
         found = read_target(y, len(y))[0] if not isinstance(y, str) else read_rows(X, y, None)[1]
         unknown = sorted(set(found.tolist()) - set(declared.tolist()))
         if unknown:
@@ -114,12 +138,11 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"The target label(s) {listed(unknown)} in y do not exist in the initial classes {declared.tolist()}. "
                 "Name all classes in the first call to partial_fit."
             )
-        self._replace(self._learnt(self.__dict__.get("model_"), X, y, declared, sample_weight))
-        return self
+        return declared
 
-    def _checked_classes(self, classes: Any) -> AnyArray:
+    def _declared_classes(self, classes: Any) -> AnyArray:
         """All classes, from the first call's argument or from what is known; they cannot change."""
-        known: AnyArray | None = self.__dict__.get("classes_")
+        known: AnyArray | None = getattr(self, "classes_", None)
         if classes is None:
             if known is None:
                 raise ParameterError("classes must be passed on the first call to partial_fit.")
@@ -131,11 +154,9 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return declared
 
-    def _learnt(
-        self, model: NaiveBayes | None, X: Any, y: Any, classes: AnyArray | None, sample_weight: Any
-    ) -> NaiveBayes:
+    def _learnt(self, known: Learnt | None, X: Any, y: Any, classes: AnyArray | None, sample_weight: Any) -> Learnt:
         """A model that has learnt the rows besides what the given one had; that one is left as it is."""
-        model = NaiveBayes("textbook", families=self._family()) if model is None else copy.copy(model)
+        model = NaiveBayes("textbook", families=self._family()) if known is None else copy.copy(known.model)
         try:
             model.partial_fit(X, y, classes=classes, sample_weight=sample_weight)
         except InputError as error:
@@ -146,14 +167,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model.families, model.prior = self._family(), self._prior()
         model.smoothing = self._smoothing(model.n_features_in_)
         model._prior(model.prior)  # one that does not fit the classes is refused
-        return model
-
-    def _replace(self, model: NaiveBayes) -> None:
-        """Take a new state, whole."""
-        self.model_, self.classes_, self.n_features_in_ = model, model.classes_, model.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(model, "feature_names_in_"):
-            self.feature_names_in_ = model.feature_names_in_
+        return Learnt(model)
 
     # -- answers --------------------------------------------------------------------------------------------------
 
@@ -210,11 +224,32 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._ready().predict_joint_log_proba(self._read(X), prior=self._prior_of_answers())
 
     def _ready(self) -> NaiveBayes:
-        if "model_" not in self.__dict__:
-            check_is_fitted(self)  # which says what to do
-        return self.model_
+        """The model behind, as it is now."""
+        return self.model_._taken()
 
     # -- what was learnt ------------------------------------------------------------------------------------------
+
+    @property
+    def model_(self) -> NaiveBayes:
+        """The model behind."""
+        if "_state" not in self.__dict__:
+            check_is_fitted(self)  # which says what to do
+        return self._state.model
+
+    @property
+    def classes_(self) -> AnyArray:
+        """The class labels, sorted."""
+        return self.model_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns there are."""
+        return self.model_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """The columns' names, if X had any."""
+        return self.model_.feature_names_in_
 
     @property
     def class_count_(self) -> FloatArray:
@@ -243,7 +278,7 @@ class DiscreteDropIn(DropIn):
 
     def _check_alpha(self, n_features: int | None = None) -> Any:
         """The pseudo-counts, a number or one per feature, lifted to 1e-10 unless `force_alpha`."""
-        n_features = self.__dict__.get("n_features_in_") if n_features is None else n_features
+        n_features = getattr(self, "n_features_in_", None) if n_features is None else n_features
         return checked_alpha(self.alpha, self.force_alpha, n_features)
 
     def _smoothing(self, n_features: int) -> Smoothing:
@@ -275,7 +310,7 @@ class CountingDropIn(DiscreteDropIn):
         """The sum of each feature in each class, (n_classes, n_features), weighted."""
         (moments,) = self._ready().statistics_.tables.values()
         assert isinstance(moments, Moments)
-        return moments.total.high
+        return moments.total.high.copy()
 
 
 LEAST_ALPHA = 1e-10

@@ -111,10 +111,11 @@ class CategoricalNB(DiscreteDropIn):
     @property
     def category_count_(self) -> list[FloatArray]:
         """How often each category of each feature occurred in each class."""
-        (counts,) = self._ready().statistics_.tables.values()
+        model = self._ready()
+        (counts,) = model.statistics_.tables.values()
         assert isinstance(counts, Counts)
-        counts = self.model_.families.with_known(counts)
-        return [counts.table(place).high for place in range(len(counts.columns))]
+        counts = model.families.with_known(counts)
+        return [counts.table(place).high.copy() for place in range(len(counts.columns))]
 
     @property
     def feature_log_prob_(self) -> list[FloatArray]:

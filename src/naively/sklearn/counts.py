@@ -137,7 +137,7 @@ class ComplementNB(CountingDropIn):
         ndarray of shape (n_samples, n_classes)
         """
         joint = super().predict_joint_log_proba(X)
-        joint += np.log(len(self.classes_))  # the uniform prior that the answers have
+        joint += np.log(joint.shape[1])  # the uniform prior that the answers have
         return joint
 
     @property
@@ -149,7 +149,7 @@ class ComplementNB(CountingDropIn):
     def feature_log_prob_(self) -> FloatArray:
         """The weight of each feature for each class."""
         weight: FloatArray = self._estimate.parameters["weight"]
-        return weight
+        return weight.copy()
 
 
 class BernoulliNB(CountingDropIn):

@@ -12,7 +12,7 @@ from naively.classifier import NaiveBayes
 from naively.families import Gaussian
 from naively.families.gaussian import pooled
 from naively.families.moments import Moments
-from naively.sklearn.base import DropIn
+from naively.sklearn.base import DropIn, Learnt
 from naively.typing import AnyArray, FloatArray
 
 
@@ -66,35 +66,31 @@ class GaussianNB(DropIn):
         return None
 
     def _prior(self) -> Any:
-        return "estimated" if self.priors is None else self.priors
+        return "estimated" if self.priors is None else copy.deepcopy(self.priors)
 
     # -- learning: the variance that smooths counts every row once --------------------------------------------------
 
-    _unweighted: NaiveBayes | None = None
-    """The same rows, each weighing one; None while that is what the model has."""
-
-    def _learnt(
-        self, model: NaiveBayes | None, X: Any, y: Any, classes: AnyArray | None, sample_weight: Any
-    ) -> NaiveBayes:
-        learnt = super()._learnt(model, X, y, classes, sample_weight)
-        earlier = None if model is None else self._unweighted
-        if sample_weight is None and earlier is None:
-            self._unweighted = None
-            return learnt
-        earlier = model if earlier is None else earlier
-        unweighted = NaiveBayes("textbook", families=self._family()) if earlier is None else copy.copy(earlier)
-        self._unweighted = unweighted.partial_fit(X, y, classes=classes)
-        epsilon = float(self.var_smoothing) * largest_variance(self._unweighted)
-        learnt.families = Gaussian(rule="absolute", floor=epsilon)
-        return learnt
+    def _learnt(self, known: Learnt | None, X: Any, y: Any, classes: AnyArray | None, sample_weight: Any) -> Learnt:
+        model = super()._learnt(known, X, y, classes, sample_weight).model
+        if sample_weight is None and (known is None or known.unweighted is None):
+            return Learnt(model)
+        if known is None:
+            unweighted = NaiveBayes("textbook", families=self._family())
+        else:
+            unweighted = copy.copy(known.model if known.unweighted is None else known.unweighted)
+        unweighted.partial_fit(X, y, classes=classes)
+        epsilon = float(self.var_smoothing) * largest_variance(unweighted)
+        model.families = Gaussian(rule="absolute", floor=epsilon)
+        return Learnt(model, unweighted)
 
     # -- what was learnt ------------------------------------------------------------------------------------------
 
     @property
     def epsilon_(self) -> float:
         """What is added to every variance."""
-        family: Gaussian = self._ready().families
-        return family.floor if family.rule == "absolute" else family.floor * largest_variance(self.model_)
+        model = self._ready()
+        family: Gaussian = model.families
+        return family.floor if family.rule == "absolute" else family.floor * largest_variance(model)
 
     @property
     def class_prior_(self) -> FloatArray:
@@ -105,13 +101,13 @@ class GaussianNB(DropIn):
     def theta_(self) -> FloatArray:
         """The mean of each feature in each class."""
         mean: FloatArray = self._estimate.mean
-        return mean
+        return mean.copy()
 
     @property
     def var_(self) -> FloatArray:
         """The variance of each feature in each class, smoothed."""
         variance: FloatArray = self._estimate.variance
-        return variance
+        return variance.copy()
 
 
 def largest_variance(model: NaiveBayes) -> float:
