@@ -12,7 +12,7 @@ import numpy as np
 
 from naively.errors import InputTypeError, SchemaError, listed
 from naively.labels import is_missing
-from naively.table import NO_INTEGER, Cells, Kind, Table, is_addressable, whole_numbers
+from naively.table import NO_INTEGER, Cells, Kind, Table, is_addressable, whole_numbers, without_marks
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 
@@ -124,8 +124,10 @@ class ColumnsTable(Table):
                 block[:, place] = NO_INTEGER
                 continue
             cells = self.columns[position].numbers[rows]
-            exact = cells.dtype.kind in "bi" or (cells.dtype.kind == "u" and cells.dtype.itemsize < 8)
-            block[:, place] = cells if exact else whole_numbers(cells.astype(np.float64))
+            if cells.dtype.kind in "bi" or (cells.dtype.kind == "u" and cells.dtype.itemsize < 8):
+                block[:, place] = without_marks(cells.astype(np.int64, copy=False))
+            else:
+                block[:, place] = whole_numbers(cells if cells.dtype.itemsize > 8 else cells.astype(np.float64))
         return block
 
     def without(self, position: int) -> Table:
@@ -157,7 +159,7 @@ class ColumnsTable(Table):
 def _text_or_none(cell: Any, row: int, name: str) -> str | None:
     """A text as it is, None for a missing cell, an error for anything else."""
     if isinstance(cell, str):
-        return str(cell)
+        return str.__str__(cell)  # str() would cut NumPy's text, and give an Enum's name
     if is_missing(cell):
         return None
     advice = " Decode the bytes first." if isinstance(cell, (bytes, bytearray)) else ""

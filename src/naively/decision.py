@@ -10,6 +10,7 @@ import numpy as np
 from naively.checks import require_number
 from naively.errors import NaivelyWarning, ParameterError, listed, warn_caller
 from naively.families.linear import logs_and_zeros
+from naively.labels import label_array, object_array
 from naively.smoothing import Smoothing, per_value, smoothed_frequencies
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -175,11 +176,11 @@ def labelled(codes: IntArray, classes: AnyArray, undecided: bool, reject_label: 
     """The labels of codes; of the same type as the classes if no row can be undecided or its label is of that type."""
     if not undecided:
         return np.asarray(classes[codes])
-    if classes.dtype.kind != "O" and isinstance(reject_label, type(classes.tolist()[0])):
-        answers = np.append(classes, np.asarray([reject_label]))
+    labels = [*classes.tolist(), reject_label]
+    if classes.dtype.kind != "O" and isinstance(reject_label, type(labels[0])):
+        answers = label_array(labels, np.result_type(classes, np.asarray([reject_label])))
     else:
-        answers = np.empty(len(classes) + 1, dtype=object)
-        answers[:-1], answers[-1] = classes.tolist(), reject_label
+        answers = object_array(labels)
     return np.asarray(answers[codes])  # the last one is at REJECTED
 
 

@@ -11,7 +11,17 @@ import numpy as np
 
 from naively.columns_table import Column, ColumnsTable
 from naively.errors import InputError, InputTypeError, SchemaError, listed
-from naively.labels import as_label, categories_of, encode_array, encode_objects, encode_series, is_missing
+from naively.labels import (
+    LARGEST_EXACT,
+    as_label,
+    categories_of,
+    encode_array,
+    encode_objects,
+    encode_series,
+    exact_array,
+    is_missing,
+    object_array,
+)
 from naively.table import ArrayTable, Kind, SparseTable, Table, made_up_names
 from naively.tokenising import words
 from naively.typing import AnyArray, IntArray, Label
@@ -98,10 +108,8 @@ def array_table(values: AnyArray) -> Table:
         hint = "Reshape your data with X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row."
         raise InputError(f"Expected 2D array, got {values.ndim}D array instead, of shape {values.shape}. {hint}")
     kind = values.dtype.kind
-    if kind in "biuf" and values.dtype.itemsize <= 8:
+    if kind in "biuf":
         return ArrayTable(values)
-    if kind == "f":
-        return ArrayTable(values.astype(np.float64))
     if kind == "c":
         raise InputTypeError(
             f"Complex data not supported: X has dtype {values.dtype}. Give real and imaginary parts a column each."
@@ -182,7 +190,7 @@ def _mapping_table(columns: Mapping[Any, Any]) -> Table:
     lengths = {len(values) for values in columns.values()}
     if len(lengths) > 1:
         raise InputError(f"The columns of X must have equal lengths, got lengths {sorted(lengths)}.")
-    read = [object_column(_checked_name(name), _as_objects(values)) for name, values in columns.items()]
+    read = [object_column(_checked_name(name), object_array(values)) for name, values in columns.items()]
     return ColumnsTable(read, lengths.pop() if lengths else 0)
 
 
@@ -193,14 +201,6 @@ def _records_table(records: Sequence[Any]) -> Table:
             raise InputTypeError(f"X must hold a dict per row, but row {row} is of type {type(record).__name__}.")
         names.update(dict.fromkeys(record))
     return _mapping_table({name: [record.get(name) for record in records] for name in names})
-
-
-def _as_objects(values: Any) -> AnyArray:
-    """A one-dimensional object array whose elements are left as they are, lists included."""
-    array = np.empty(len(values), dtype=object)
-    for position, value in enumerate(values):
-        array[position] = value
-    return array
 
 
 def _checked_name(name: Any) -> str:
@@ -239,15 +239,20 @@ def _frame_table(frame: Any) -> Table:
 
 
 def _small_pandas_table(X: Any) -> Table | None:
-    """A small pandas frame of numbers and nothing else, read in one step; None for anything else."""
+    """A small pandas frame of numbers that fit one array, read in one step; None for anything else."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(X, pandas.DataFrame) or len(X) > SMALL_FRAME or not X.columns.is_unique:
         return None
     names = tuple(X.columns.tolist())
     if not names or len(X) * len(names) > SMALL_FRAME or not all(isinstance(name, str) for name in names):
         return None
-    numeric = all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in X.dtypes.tolist())
-    return ArrayTable(X.to_numpy(), names) if numeric else None
+    dtypes = X.dtypes.tolist()
+    if not all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes):
+        return None
+    values = X.to_numpy()
+    wide = values.dtype.kind == "f" and any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes)
+    rounded = wide and bool((np.abs(values) >= LARGEST_EXACT).any())
+    return None if rounded else ArrayTable(values, names)
 
 
 def _series_column(name: str, series: Any) -> Column:
@@ -265,7 +270,7 @@ def _series_column(name: str, series: Any) -> Column:
         declared = None if dtype == nw.String else lambda: [as_label(label, where) for label in categories_of(series)]
         return Column(name, kind, lambda: np.empty(0), lambda: encode_series(series, where), declared, series.to_list)
     if dtype in (nw.Object, nw.Unknown):
-        return object_column(name, _as_objects(series.to_list()))
+        return object_column(name, object_array(series.to_list()))
     advice = "Turn dates and times into numbers first (days since a reference date, month, weekday)."
     raise InputTypeError(
         f"{where} has the type {dtype}, which no family reads: numbers, booleans, text and categories are read. "
@@ -275,15 +280,39 @@ def _series_column(name: str, series: Any) -> Column:
 
 def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
     """Numbers as labels; whole ones with gaps between them are not taken through floats, which would round them."""
-    values = series.to_numpy()
-    if series.dtype.is_integer() and values.dtype.kind not in "iu":
+    if series.dtype.is_decimal():
+        return _decimal_labels(series, where)
+    if series.dtype.is_integer() and (_is_wide(series) or series.to_numpy().dtype.kind not in "iu"):
         return encode_objects(series.to_list(), where)
     return encode_array(_numbers_of(series), where)
 
 
+def _decimal_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
+    """Decimals as labels: whole numbers or floats, which must tell them apart."""
+    cells = series.to_list()
+    numbers = {cell: _as_number(cell) for cell in dict.fromkeys(cells) if not is_missing(cell)}
+    if len(set(numbers.values())) < len(numbers):
+        raise InputError(f"{where} holds decimals that float64 cannot tell apart. Turn the column into text.")
+    return encode_objects([numbers.get(cell) for cell in cells], where)
+
+
+def _as_number(cell: Any) -> int | float:
+    return int(cell) if cell == int(cell) else float(cell)
+
+
+def _is_wide(series: Any) -> bool:
+    """Whether the column holds integers of 128 bits, which NumPy does not have."""
+    import narwhals as nw
+
+    return series.dtype in (nw.Int128, nw.UInt128)
+
+
 def _numbers_of(series: Any) -> AnyArray:
-    values = series.to_numpy()
-    return values if values.dtype.kind in "biuf" else np.array(series.to_list(), dtype=np.float64)
+    if not _is_wide(series):
+        values: AnyArray = series.to_numpy()
+        if values.dtype.kind in "biuf":
+            return values
+    return np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()], dtype=np.float64)
 
 
 def _truths_of(series: Any) -> AnyArray:
@@ -321,10 +350,8 @@ def _as_array(X: Any) -> AnyArray:
             f"X must be an array, a data frame, a sparse matrix or a list of dicts, got {type(X).__name__}."
         )
     try:
-        array = np.asarray(X)
+        array = exact_array(X)  # a list that mixes text, large whole numbers and fractions keeps them all
     except ValueError:
         lengths = sorted({len(row) if hasattr(row, "__len__") else 1 for row in X})
         raise InputError(f"The rows of X must have equal lengths, got rows of lengths {lengths}.") from None
-    if array.dtype.kind in "US" and isinstance(X, (list, tuple)):
-        array = np.array(X, dtype=object)  # a list that mixes text and numbers keeps both
-    return array
+    return np.array(X, dtype=object) if array.dtype.kind in "US" and isinstance(X, (list, tuple)) else array

@@ -38,8 +38,10 @@ class DrawnColumn:
         if self.values is None:
             return self.cells
         labels = np.array([*self.values, None], dtype=object)[self.cells]
-        if self.kind in ("number", "truth") and (self.cells >= 0).all():
-            return labels.astype(bool if self.kind == "truth" else np.float64)
+        if self.kind == "truth" and (self.cells >= 0).all():
+            return labels.astype(bool)
+        if self.kind == "number" and (self.cells >= 0).all() and all(float(label) == label for label in self.values):
+            return labels.astype(np.float64)
         return np.asarray(labels)
 
     def column(self, name: str) -> Column:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
+LARGEST_INT64 = 2**63 - 1
+
 
 def native_frame(data: Mapping[str, Any], like: Any, types: Mapping[str, Any] | None = None) -> Any:
     """Columns as a data frame of the library of `like`, of pandas if that is no data frame, else None.
@@ -56,5 +58,13 @@ def tidy_frame(
     import narwhals as nw
 
     types = {"i": nw.Int64(), "u": nw.Int64(), "b": nw.Boolean(), "f": nw.Float64()}
-    frame = native_frame(data, like, {name: types.get(kinds[name], nw.String()) for name in data})
+    written = {name: _as_text(values) if kinds[name] == "O" else values for name, values in data.items()}
+    chosen = {name: types.get(kinds[name], nw.String()) for name in data}
+    chosen |= {name: nw.UInt64() for name in data if kinds[name] == "u" and max(data[name], default=0) > LARGEST_INT64}
+    frame = native_frame(written, like, chosen)
     return otherwise(data) if frame is None else frame
+
+
+def _as_text(values: list[Any]) -> list[Any]:
+    """Whole numbers that no type of a data frame holds, as text."""
+    return [str(value) if isinstance(value, int) else value for value in values]

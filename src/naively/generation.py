@@ -20,6 +20,7 @@ from naively.estimation import of_one_state
 from naively.evidence import checked_numbers, chosen_columns, make_factors
 from naively.families import Family, Gaussian, Multinomial, Stacked, Text, Thresholded
 from naively.imputation import filled, fillings
+from naively.labels import exact_array
 from naively.recipes import RECIPES, as_recipe
 from naively.schema import position_of
 from naively.table import Table
@@ -126,7 +127,7 @@ class Generation(Answers):
                     "The model's prior differs from row to row, so new rows have none. Give one prior."
                 )
             return rng.choice(len(self.classes_), size=int(n), p=prior).astype(np.int64)
-        labels = np.asarray(y)
+        labels = exact_array(y)
         if labels.ndim == 0:
             return np.full(int(n), self._class_code(labels.item(), "y"), dtype=np.int64)
         if labels.shape != (int(n),):

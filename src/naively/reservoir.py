@@ -208,9 +208,14 @@ def text_hash(text: str) -> np.uint64:
 
 def label_hashes(labels: Sequence[Label]) -> AnyArray:
     """The hash of each label: of its text, or of the number it is."""
-    return np.array(
-        [text_hash(label) if isinstance(label, str) else _float_bits(float(label)) for label in labels], dtype=np.uint64
-    )
+    return np.array([_label_hash(label) for label in labels], dtype=np.uint64)
+
+
+def _label_hash(label: Label) -> np.uint64:
+    if isinstance(label, str):
+        return text_hash(label)
+    number = float(label)
+    return _float_bits(number) if number == label else text_hash(f"\0{label}")  # float64 does not hold all integers
 
 
 def _float_bits(value: float) -> np.uint64:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from naively.families.histograms import Histograms
 from naively.families.joint_sums import JointSums
 from naively.families.moments import Moments, most_weight
 from naively.families.tokens import Tokens
+from naively.labels import label_array, object_array
 from naively.reservoir import Reservoir
 from naively.sums import Sum
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -123,7 +125,7 @@ class Statistics:
 
     def with_classes(self, classes: AnyArray) -> Statistics:
         """The same among these classes, which must include all that have weight."""
-        if classes is self.classes or np.array_equal(classes, self.classes):
+        if same_classes(classes, self.classes):
             return self
         place = {label: position for position, label in enumerate(classes.tolist())}
         positions = np.array([place.get(label, -1) for label in self.classes.tolist()], dtype=np.int64)
@@ -148,7 +150,7 @@ class Statistics:
     def _aligned_with(self, other: Statistics) -> tuple[Statistics, Statistics]:
         """Both under the union of their classes, with the same summaries."""
         left, right = self, other
-        if not np.array_equal(self.classes, other.classes):
+        if not same_classes(self.classes, other.classes):
             classes = merged_classes(self.classes, other.classes)
             left, right = self.with_classes(classes), other.with_classes(classes)
         if left.tables.keys() == right.tables.keys():
@@ -193,15 +195,31 @@ def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
     """The sorted union of two arrays of class labels."""
     if len(first) == 0 or len(second) == 0:
         return second if len(first) == 0 else first
-    if first is second or np.array_equal(first, second):
+    if same_classes(first, second):
         return first
     if _is_text(first) != _is_text(second):
         raise SchemaError(
             f"Classes must be of one type, but {first.tolist()[0]!r} and {second.tolist()[0]!r} meet. "
             "Convert them to strings."
         )
-    union = np.array(sorted({**dict.fromkeys(first.tolist()), **dict.fromkeys(second.tolist())}))
-    return union.astype(object) if first.dtype.kind == "O" else union.astype(np.result_type(first, second))
+    union = sorted({**dict.fromkeys(first.tolist()), **dict.fromkeys(second.tolist())})
+    if _is_text(first):
+        return object_array(union) if "O" in (first.dtype.kind, second.dtype.kind) else label_array(union)
+    return label_array(union, _number_type(first, second))
+
+
+def same_classes(first: AnyArray, second: AnyArray) -> bool:
+    """Whether two arrays hold the same labels; of two types they are compared as Python numbers, without rounding."""
+    if first is second or first.dtype == second.dtype:
+        return bool(first is second or np.array_equal(first, second))
+    return bool(first.tolist() == second.tolist())
+
+
+def _number_type(first: AnyArray, second: AnyArray) -> Any:
+    """The type for the numbers of both: NumPy's, but whole numbers stay whole, and objects need not stay objects."""
+    common = np.result_type(first, second)
+    whole = first.dtype.kind in "biu" and second.dtype.kind in "biu"
+    return np.int64 if common.kind == "O" or (whole and common.kind == "f") else common
 
 
 def _is_text(classes: AnyArray) -> bool:

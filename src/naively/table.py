@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from naively.errors import InputError, InputTypeError
-from naively.labels import encode_array
+from naively.labels import LARGEST_EXACT, encode_array
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 Kind = Literal["number", "truth", "label", "text", "mixed", "empty"]
@@ -23,10 +23,8 @@ NO_INTEGER = np.iinfo(np.int64).min
 """What `integers` gives for a cell that is missing."""
 
 NOT_WHOLE = NO_INTEGER + 1
-"""What `integers` gives for a cell that is not a whole number, or one too large to be told from its neighbours."""
-
-LARGEST_EXACT = 2**53
-"""Whole numbers below this are exact as float64."""
+"""What `integers` gives for a cell that is not a whole number, or one too large to be told from its neighbours or from
+these marks."""
 
 
 class Cells(NamedTuple):
@@ -141,7 +139,7 @@ class Table:
 
 
 def whole_numbers(block: FloatArray) -> IntArray:
-    """Float64 as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
+    """Floats as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
     in_range = np.abs(block) < LARGEST_EXACT
     if in_range.all():
         integers = block.astype(np.int64)
@@ -151,6 +149,11 @@ def whole_numbers(block: FloatArray) -> IntArray:
         integers = np.where(in_range, block, 0).astype(np.int64)
     whole = in_range & (integers == block)
     return np.where(whole, integers, np.where(np.isnan(block), NO_INTEGER, NOT_WHOLE))
+
+
+def without_marks(block: IntArray) -> IntArray:
+    """Integers of a user, `NOT_WHOLE` where one would be taken for the mark of a missing cell."""
+    return np.maximum(block, NOT_WHOLE) if block.size and block.min() < NOT_WHOLE else block
 
 
 class ArrayTable(Table):
@@ -182,9 +185,13 @@ class ArrayTable(Table):
         return _cells_of_array(self.values[rows], positions) if readable else super().cells(positions, rows)
 
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
-        if self.values.dtype.kind == "f" or self.values.dtype == np.uint64:
-            return whole_numbers(self.numbers(positions, rows))
-        block: IntArray = self._block(positions, rows, np.int64, NO_INTEGER)
+        dtype = self.values.dtype
+        if dtype.kind == "f" or dtype == np.uint64:
+            exact = dtype.newbyteorder("=") if dtype.itemsize > 8 else np.float64
+            return whole_numbers(self._block(positions, rows, exact, np.nan))
+        block: IntArray = without_marks(self._block(positions, rows, np.int64, NOT_WHOLE))
+        if positions is not None:
+            block[:, positions < 0] = NO_INTEGER
         return block
 
     def _block(self, positions: IntArray | None, rows: slice, dtype: Any, absent: Any) -> Any:
@@ -255,6 +262,14 @@ class SparseTable(Table):
 
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         return np.ascontiguousarray(self.rows(positions, rows).toarray())
+
+    def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
+        if self.matrix.dtype.itemsize <= 8:
+            return super().integers(positions, rows)
+        absent = np.full(self.n_rows, np.nan)  # more than 64 bits: not through float64, which would round
+        chosen = range(self.n_columns) if positions is None else positions.tolist()
+        columns = [whole_numbers((absent if place < 0 else self.column(place))[rows]) for place in chosen]
+        return np.column_stack(columns)
 
     def column(self, position: int) -> AnyArray:
         return np.asarray(self.matrix[:, [position]].toarray().ravel())

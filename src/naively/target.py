@@ -11,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from naively.door import read_table
 from naively.errors import InputError, InputTypeError, SchemaError, listed
-from naively.labels import encode_objects, recoded
+from naively.labels import encode_arrow, encode_objects, exact_array, label_array, object_array, recoded
 from naively.table import Table, require_rows
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -45,23 +45,14 @@ def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
         return _encoded_integers(values)
     if kind == "f":
         _refuse_missing(np.isnan(values))
-        whole = values == np.trunc(values)
-        if not (whole & np.isfinite(values)).all():
-            row = int(np.flatnonzero(~whole | ~np.isfinite(values))[0])
-            if not np.isfinite(values[row]):
-                raise InputError(f"Input y contains infinity (row {row}).")
-            raise InputError(
-                f"Unknown label type: continuous. y must hold classes, but row {row} is {float(values[row])!r}. "
-                "Bin the target first if its ranges are your classes."
-            )
-        classes, codes = np.unique(values, return_inverse=True)
-        return classes, codes.astype(np.int64, copy=False)
+        _refuse_fractions(values)
+        return _encoded_floats(values)
     if kind in "UOT":
-        codes, labels = encode_objects(values.tolist() if kind != "O" else values, "y")
+        codes, labels = encode_objects(values.tolist(), "y")
         _refuse_missing(codes < 0)
         classes = _class_array(labels)
         if kind == "O" and classes.dtype.kind == "U":
-            classes = classes.astype(object)
+            classes = object_array(classes.tolist())
         order = np.argsort(classes, kind="stable")
         return classes[order], recoded(codes, np.argsort(order))
     raise InputTypeError(f"y must hold strings, whole numbers or booleans, got dtype {values.dtype}.")
@@ -89,11 +80,24 @@ def _as_column(y: Any) -> AnyArray:
 def _array_of(y: Any) -> AnyArray:
     if not isinstance(y, (list, tuple)) and not hasattr(y, "__array__") and not hasattr(y, "__len__"):
         raise InputTypeError(f"y must be an array of classes or the name of a column of X, got {type(y).__name__}.")
-    if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
-        values = np.empty(len(y), dtype=object)
-        values[:] = y
-        return values if not all(isinstance(value, str) for value in y) else np.array(y)
-    return np.asarray(y)
+    if hasattr(y, "dictionary_encode"):
+        return _array_of_arrow(y)
+    if str(getattr(y, "dtype", "")) in ("Int128", "UInt128"):  # NumPy has no such type
+        return object_array(y.to_list())
+    if hasattr(y, "__array__") or not isinstance(y, Sequence):
+        return np.asarray(y)
+    y = list(y)
+    if any(isinstance(value, str) for value in y) and not all(isinstance(value, str) for value in y):
+        return object_array(y)
+    return exact_array(y)
+
+
+def _array_of_arrow(y: Any) -> AnyArray:
+    """An Arrow array; of a dictionary in chunks, NumPy would get a class where there is none."""
+    if not hasattr(y.type, "index_type"):
+        return np.asarray(y)
+    codes, labels = encode_arrow(y, "y")
+    return object_array([*labels, None])[codes]
 
 
 def _encoded_integers(values: AnyArray) -> tuple[AnyArray, IntArray]:
@@ -105,15 +109,40 @@ def _encoded_integers(values: AnyArray) -> tuple[AnyArray, IntArray]:
     if high - low >= min(_DIRECT_RANGE, 4 * len(values) + 1024):
         classes, codes = np.unique(values, return_inverse=True)
         return classes, codes.astype(np.int64, copy=False)
-    shifted = (values - values.dtype.type(low)).astype(np.int64, copy=False)
+    # The difference of two narrow signed integers may not fit one.
+    wide = values if values.dtype.kind == "u" else values.astype(np.int64, copy=False)
+    first = wide.dtype.type(low)
+    shifted = (wide - first).astype(np.int64, copy=False)
     present = np.zeros(high - low + 1, dtype=bool)
     present[shifted] = True
     found = np.flatnonzero(present)
-    classes = (found + low).astype(values.dtype)
+    classes = (found.astype(wide.dtype) + first).astype(values.dtype)
     if len(found) == high - low + 1:
         return classes, shifted
     numbering = np.cumsum(present) - 1
     return classes, numbering[shifted]
+
+
+def _encoded_floats(values: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Sorted distinct values, all of them whole, and codes; as float32, as float64 or, if that rounds, as integers."""
+    classes, codes = np.unique(values, return_inverse=True)
+    if classes.dtype.newbyteorder("=") not in (np.float32, np.float64):
+        classes = label_array([int(label) for label in classes], np.float64)
+    return classes, codes.astype(np.int64, copy=False)
+
+
+def _refuse_fractions(values: AnyArray) -> None:
+    """Refuse floats that are not whole."""
+    whole = (values == np.trunc(values)) & np.isfinite(values)
+    if whole.all():
+        return
+    row = int(np.flatnonzero(~whole)[0])
+    if not np.isfinite(values[row]):
+        raise InputError(f"Input y contains infinity (row {row}).")
+    raise InputError(
+        f"Unknown label type: continuous. y must hold classes, but row {row} is {float(values[row])!r}. "
+        "Bin the target first if its ranges are your classes."
+    )
 
 
 def _class_array(labels: Sequence[Any]) -> AnyArray:
@@ -131,7 +160,7 @@ def _class_array(labels: Sequence[Any]) -> AnyArray:
             f"Unknown label type: continuous. y must hold classes, but it holds the number {fraction!r}. "
             "Bin the target first if its ranges are your classes."
         )
-    return np.array(labels)
+    return label_array(labels)
 
 
 def _refuse_missing(missing: AnyArray) -> None:

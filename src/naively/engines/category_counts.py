@@ -102,8 +102,6 @@ def _bounds(rows: Rows, positions: IntArray | None, piece: slice) -> tuple[IntAr
         least = np.where(none, LIMITS.max, block).min(axis=0)
         largest = np.where(none, LIMITS.min, block).max(axis=0)
         fraction = (block == NOT_WHOLE).any(axis=0)
-        if isinstance(rows.table, ArrayTable) and rows.table.values.dtype.kind == "i":
-            fraction |= none.any(axis=0)  # no marks, but numbers as small as the marks
         least[fraction], largest[fraction] = LIMITS.min, LIMITS.max
     return least, largest
 

@@ -14,9 +14,9 @@ from naively.families.base import READS_LABELS, Family, LeftOut, Summary
 from naively.families.counts import Counts, frequencies_without, merged_labels
 from naively.families.linear import logs_and_zeros
 from naively.kernels import frozen, reference, repays_compiler
-from naively.labels import as_label, label_order, positions_in, recoded
+from naively.labels import LARGEST_EXACT, as_label, label_order, positions_in, recoded
 from naively.smoothing import Smoothing, smoothed_frequencies
-from naively.table import LARGEST_EXACT, NO_INTEGER, NOT_WHOLE, Kind, Table
+from naively.table import NO_INTEGER, NOT_WHOLE, Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 UNKNOWN = -2
