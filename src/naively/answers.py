@@ -330,8 +330,8 @@ class Answers(Estimation):
         loo = scorer.weighed.model.loo
         if not len(loo.codes):
             raise RecipeError(
-                "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. Score "
-                "other rows, or learn some more."
+                "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. "
+                "Score other rows, or learn some more."
             )
         return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
 

@@ -16,8 +16,8 @@ def require_number(where: str, value: Any, at_least: float) -> None:
         raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {value!r}.")
 
 
-def require_whole(where: str, value: Any, at_least: int = 1) -> int:
-    """The value as an int; what is not a whole number of at least so much is refused.
+def require_whole(where: str, value: Any, at_least: int = 1, at_most: int | None = None) -> int:
+    """The value as an int; what is not a whole number of at least, and at most, so much is refused.
 
     Examples
     --------
@@ -29,4 +29,6 @@ def require_whole(where: str, value: Any, at_least: int = 1) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise ParameterError(f"{where} must be a whole number of at least {at_least}, got {value!r}.")
+    if at_most is not None and int(value) > at_most:
+        raise ParameterError(f"{where} must be a whole number of at most {at_most:,}, got {value!r:.40}.")
     return int(value)

@@ -17,7 +17,7 @@ from naively.evidence import Scorer, make_factors
 from naively.factors import as_joints, joined, one_rule
 from naively.families import ByKind, Family, Joint
 from naively.pooled import PooledScorer
-from naively.recipes import Recipe, as_recipe
+from naively.recipes import MOST_KEPT, Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, summaries_of
 from naively.smoothing import Smoothing, as_smoothing
 from naively.state import State, as_it_is, make_read_only, unchanged
@@ -225,4 +225,4 @@ class Estimation:
         return joints
 
     def _checked_kept_rows(self) -> int:
-        return require_whole("kept_rows", self.kept_rows)
+        return require_whole("kept_rows", self.kept_rows, at_most=MOST_KEPT)

@@ -10,6 +10,9 @@ from naively.families import Categorical, Family, Gaussian, Stacked, Text
 from naively.smoothing import Laplace, NoSmoothing, Smoothing
 from naively.tempered import Tempering
 
+MOST_KEPT = 1 << 30
+"""The number of rows that may be kept as a sample."""
+
 
 @dataclass(frozen=True)
 class Recipe:

@@ -74,6 +74,12 @@ class Sum:
     high: FloatArray
     low: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        # One layout in memory, however the sums came about: what is added up over them then rounds alike.
+        object.__setattr__(self, "high", np.asarray(self.high, order="C"))
+        if self.low is not None:
+            object.__setattr__(self, "low", np.asarray(self.low, order="C"))
+
     @classmethod
     def of(cls, values: Any) -> Sum:
         """Plain numbers as a Sum."""

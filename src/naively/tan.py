@@ -22,6 +22,9 @@ from naively.typing import FloatArray
 
 Cuts = dict[str, tuple[float, ...]]
 
+MOST_BINS = 1 << 16
+"""The number of bins that numbers may be cut into."""
+
 
 class TAN(NaiveBayes):
     """Tree-augmented naive Bayes (Friedman, Geiger and Goldszmidt 1997).
@@ -140,6 +143,7 @@ class TAN(NaiveBayes):
         return self._grown(table.names, table.kinds, recipe, self._chosen_cuts(table, recipe, weights))
 
     def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
+        self._check_bins()
         return self._grown(names, kinds, recipe, self.cuts_)
 
     def _inferred(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
@@ -148,7 +152,7 @@ class TAN(NaiveBayes):
 
     def _chosen_cuts(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Cuts:
         """The cut points of the columns of numbers: those given, or bins of equal weight."""
-        require_whole("bins", self.bins, at_least=2)
+        self._check_bins()
         given = _given_cuts(self.cuts, table.names)
         families = self._inferred(table.names, table.kinds, recipe)
         chosen: Cuts = {}
@@ -158,6 +162,9 @@ class TAN(NaiveBayes):
                 found = equal_frequency_cuts(np.where(np.isinf(numbers), np.nan, numbers), weights, int(self.bins))
                 chosen[name] = given[name] if name in given else tuple(found.tolist())
         return chosen
+
+    def _check_bins(self) -> None:
+        require_whole("bins", self.bins, at_least=2, at_most=MOST_BINS)
 
     def _grown(self, names: Any, kinds: Any, recipe: Recipe, cuts: Cuts) -> list[Family | None]:
         """The tree, as the family of every column."""

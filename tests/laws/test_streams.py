@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naively import NaiveBayes
+from naively import NaiveBayes, load
 from naively.errors import ForgetError, RecipeError
 from naively.reservoir import LARGEST_HASH, Reservoir
 
 RECIPES = ("textbook", "fast", "auto", "strong")
-WORDS = "the quick brown fox jumps over the lazy dog and runs".split()
+WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "and", "runs"]
 
 
 def drawn(random, n):
@@ -146,6 +146,22 @@ def test_rows_are_forgotten_by_the_sample_of_the_model_whatever_the_recipe_now()
     X, y = drawn(np.random.default_rng(4), 40)
     model = NaiveBayes("auto").fit(X, y).set_params(recipe="fast", kept_rows=5)
     assert len(model.forget(X[:10], y[:10]).statistics_.kept) == 30
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_stream_goes_on_after_saving(recipe, tmp_path):
+    X, y = drawn(np.random.default_rng(6), 60)
+    kept = {} if recipe == "textbook" else {"kept_rows": 20}
+    model = (
+        NaiveBayes(recipe, families={"note": "text"}, **kept).fit(X, y).decay(0.7).forget(X[:30], y[:30], [0.7] * 30)
+    )
+    model.save(tmp_path / "model.json")
+    other = load(tmp_path / "model.json")
+    assert other.statistics_ == model.statistics_
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    for row in range(30, 60):
+        other.forget(X[row : row + 1], y[row : row + 1], [0.7])
+    assert other.classes_.tolist() == []
 
 
 def test_statistics_without_a_sample_cannot_be_taken_from_those_with_one():

@@ -14,6 +14,8 @@ from naively.errors import ParameterError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+MOST_THREADS = 1024
+
 
 def thread_count(n_threads: int | None) -> int:
     """How many threads to use: the parameter, else the variable NAIVELY_NUM_THREADS, else the machine's cores."""
@@ -22,18 +24,18 @@ def thread_count(n_threads: int | None) -> int:
         chosen = os.environ.get("NAIVELY_NUM_THREADS") or _cores()
     try:
         count = int(chosen)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         count = 0
-    if count < 1 or isinstance(n_threads, bool):
+    if not 1 <= count <= MOST_THREADS or isinstance(n_threads, bool):
         raise ParameterError(
-            f"n_threads (or NAIVELY_NUM_THREADS) must be a whole number of at least 1, got {chosen!r}."
+            f"n_threads (or NAIVELY_NUM_THREADS) must be a whole number from 1 to {MOST_THREADS}, got {chosen!r:.40}."
         )
     return count
 
 
 @cache
 def _cores() -> int:
-    return os.cpu_count() or 1
+    return min(os.cpu_count() or 1, MOST_THREADS)
 
 
 @cache

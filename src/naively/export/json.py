@@ -11,13 +11,15 @@ Format 1::
         "classes": {"type": "str", "labels": [...], "declared": [...]},
         "class_weight": {"high": [...], "low": null},
         "tables": [{"summary", "columns", ...}, ...],    sums are {"shape", "high", "low"}, row by row
-        "kept": null                   or the sample of rows: hashes, classes, weights and cells
+        "peak": [...]                  the largest weight that each class has had, once rows were forgotten
+        "kept": null                   or the sample of rows: threshold, hashes, classes, weights and cells
       },
       "checksum": "sha256 of the content, written compactly with sorted keys"
     }
 
 Numbers are written in the shortest form that reads back to the same 64-bit value, so a round trip is exact to the last
-bit. Reading runs no code and checks everything: size, version, checksum, names, shapes, finiteness, signs.
+bit. Reading runs no code and checks everything: size, version, checksum, names, shapes, finiteness, signs, and that the
+kept rows are rows that the tables have counted.
 """
 
 from __future__ import annotations
@@ -25,31 +27,29 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Mapping
-from dataclasses import fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, replace
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively.decision import log_prior
 from naively.engines.threads import thread_count
-from naively.errors import ModelFileError, NaivelyError
+from naively.errors import ModelFileError
+from naively.export.files import AnyPath, read_bytes, replace_file, shown
+from naively.export.kept import kept_from, kept_to_dict
 from naively.export.tables import (
-    kept_from,
-    kept_to_dict,
-    label_from,
-    require,
+    peak_from,
+    peak_to_dict,
     sum_from,
     sum_to_dict,
     summary_from,
     summary_to_dict,
     table_from,
     table_to_dict,
-    text_from,
 )
 from naively.export.texts import refuse_tokenizer
+from naively.export.values import flag_from, label_from, require, text_from
 from naively.families import FAMILIES, ByKind, Family, Joint, Summary
 from naively.recipes import as_recipe
 from naively.schema import Schema
@@ -66,6 +66,7 @@ from naively.smoothing import (
     Smoothing,
 )
 from naively.statistics import ColumnStatistics, Statistics, refuse_impossible
+from naively.tempered import stacked_densities
 from naively.typing import AnyArray
 
 if TYPE_CHECKING:
@@ -74,13 +75,15 @@ if TYPE_CHECKING:
 FORMAT = "naively model"
 VERSION = 1
 LARGEST_FILE = 4 << 30
+NEAR_THE_ENDS = 1024
+"""The format is named among so many characters at the start of a file or, if its keys were sorted, at the end."""
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {
     rule.__name__: rule
     for rule in (*(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate), *(Dirichlet, Beta, PerColumn, ImaginarySample))
 }
 MODELS = ("NaiveBayes", "JointBayes", "TAN")
-CLASS_TYPES = {"bool", "str", "object", "float32", "float64"}
+CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 KINDS = ("number", "truth", "label", "text", "mixed", "empty")
 
@@ -88,32 +91,22 @@ KINDS = ("number", "truth", "label", "text", "mixed", "empty")
 # -- writing --------------------------------------------------------------------------------------------------------
 
 
-def save(model: NaiveBayes, path: str | os.PathLike[str]) -> None:
+def save(model: NaiveBayes, path: AnyPath) -> None:
     """Write a fitted model, replacing the file in one step: a reader sees the old one or the new one, never half."""
     content = model_to_content(model)
     document = {"format": FORMAT, "version": VERSION, "content": content, "checksum": _checksum(content)}
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, allow_nan=False, separators=(",", ":"))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
+    def write(file: IO[str]) -> None:
+        json.dump(document, file, allow_nan=False, separators=(",", ":"))
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    replace_file(path, write, private=content["kept"] is not None)
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    compact = json.dumps(content, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    try:
+        compact = json.dumps(content, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    except ValueError as error:
+        raise ModelFileError("The model holds a number that is not finite, which a model file cannot hold.") from error
     return hashlib.sha256(compact.encode("utf-8")).hexdigest()
 
 
@@ -121,7 +114,7 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
     """All of a fitted model as plain lists, dicts, strings and numbers."""
     model = model._taken()  # one state, whatever other threads learn meanwhile
     parameters = {name: _encoded(value, name) for name, value in model.get_params(deep=False).items()}
-    statistics, schema = model.statistics_, model.schema_
+    statistics, schema, declared = model.statistics_, model.schema_, model.declared_classes_
     return {
         "model": type(model).__name__,
         "parameters": parameters,
@@ -134,9 +127,10 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
         "classes": {
             "type": _class_type(statistics.classes),
             "labels": statistics.classes.tolist(),
-            "declared": model.declared_classes_.tolist(),
+            "declared": declared.tolist(),
         },
         "class_weight": sum_to_dict(statistics.class_weight),
+        **peak_to_dict(statistics.peak),
         "tables": [table_to_dict(summary, table) for summary, table in statistics.tables.items()],
         "kept": None if statistics.kept is None else kept_to_dict(statistics.kept),
     }
@@ -166,24 +160,33 @@ def _encoded(value: Any, where: str) -> Any:
 
 
 def _class_type(classes: AnyArray) -> str:
-    return "str" if classes.dtype.kind == "U" else classes.dtype.name
+    name = "str" if classes.dtype.kind == "U" else classes.dtype.name
+    require(name in CLASS_TYPES, f"The classes are of the type {name}, which a model file cannot hold.")
+    return name
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
-def load(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> NaiveBayes:
+def load(path: AnyPath, largest: int = LARGEST_FILE) -> NaiveBayes:
     """Read a model file.
 
     Parameters
     ----------
     path : str or path
+        A regular file: devices, pipes and directories are refused.
     largest : int, default=4 GiB
-        Refuse a larger file, in bytes.
+        Refuse a larger file, in bytes. Reading one takes up to some thirty times its size in memory.
 
     Returns
     -------
     NaiveBayes
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model file, or damaged, or does not hold a model that could have been learnt. Nothing of it
+        is run. A path that is not there, or may not be read, is an `OSError` as usual.
 
     Examples
     --------
@@ -195,28 +198,46 @@ def load(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> NaiveBaye
     >>> load(file).statistics_ == model.statistics_
     True
     """
-    path = Path(path)
-    size = path.stat().st_size
-    if size > largest:
-        raise ModelFileError(f"{path} has {size:,} bytes, more than the allowed {largest:,}. Raise load(largest=...).")
+    name = shown(path)
+    content = _content(_parsed(read_bytes(path, largest), name), name)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ModelFileError(f"{path} is not a complete JSON file: {error}. It may be truncated.") from error
+        return content_to_model(content)
+    except Exception as error:  # whatever goes wrong, it is the file's doing
+        raise ModelFileError(f"{name} does not hold a valid model: {type(error).__name__}: {error}") from error
+
+
+def _parsed(written: bytes, name: str) -> Any:
+    """The JSON document of a file; of a file that says that it is another, no more is read."""
+    try:
+        text = written.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{name} is not a complete JSON file: {error}. It may be truncated.") from error
+    if not any(FORMAT in part for part in (text[:NEAR_THE_ENDS], text[-NEAR_THE_ENDS:])):
+        raise ModelFileError(f"{name} is not a model file: neither its start nor its end says {FORMAT!r}.")
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except (ValueError, RecursionError, MemoryError) as error:  # ValueError: also a number of thousands of digits
+        raise ModelFileError(f"{name} is not a complete JSON file: {error}. It may be truncated.") from error
+
+
+def _content(document: Any, name: str) -> Mapping[str, Any]:
+    """The content of a document, which must be of our format and version and unchanged."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is not a model file: its 'format' is not {FORMAT!r}.")
-    if document.get("version") != VERSION:
+        raise ModelFileError(f"{name} is not a model file: its 'format' is not {FORMAT!r}.")
+    if document.get("version") != VERSION or type(document["version"]) is not int:
         raise ModelFileError(
-            f"{path} has the model file version {document.get('version')!r}; this program reads version {VERSION}. "
+            f"{name} has the model file version {document.get('version')!r:.60}; this program reads version {VERSION}. "
             "Update naively, or save the model again with the version that wrote it."
         )
     content = document.get("content")
-    if not isinstance(content, dict) or document.get("checksum") != _checksum(content):
-        raise ModelFileError(f"{path} was changed after it was written: its checksum does not fit its content.")
+    content = content if isinstance(content, dict) else {}
     try:
-        return content_to_model(content)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, NaivelyError) as error:
-        raise ModelFileError(f"{path} does not hold a valid model: {type(error).__name__}: {error}") from error
+        unchanged = document.get("checksum") == _checksum(content)
+    except RecursionError as error:
+        raise ModelFileError(f"{name} does not hold a valid model: it is nested too deeply.") from error
+    if not unchanged:
+        raise ModelFileError(f"{name} was changed after it was written: its checksum does not fit its content.")
+    return content
 
 
 def _finite(text: str) -> float:
@@ -231,47 +252,83 @@ def _refuse_constant(name: str) -> Any:
 
 def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     """The inverse of `model_to_content`, with every check."""
+    model = _model_from(content)
+    schema = _schema_from(content)
+    classes, declared = _classes_from(content["classes"])
+    weight = sum_from(content["class_weight"], (len(classes),), nonnegative=True)
+    tables = _tables_from(content["tables"], schema, len(classes))
+    statistics = Statistics(classes, weight, tables, peak=peak_from(content, (len(classes),)))
+    for summary, table in tables.items():
+        refuse_impossible(summary, table, weight.high, statistics.largest_weight)
+    if content["kept"] is not None:
+        statistics = replace(statistics, kept=kept_from(content["kept"], schema, statistics))
+    model._replace(schema, statistics, declared)
+    _refuse_misfit(model)
+    return model
+
+
+def _model_from(content: Mapping[str, Any]) -> NaiveBayes:
+    """A model with the parameters of the file, and nothing learnt."""
     make = _model_class(content["model"])
     known = make().get_params(deep=False)
     parameters = {name: _decoded(value) for name, value in content["parameters"].items()}
-    require(
-        parameters.keys() == known.keys(), f"unknown or absent parameters: {sorted(parameters.keys() ^ known.keys())}"
-    )
-    model = make(**parameters)
-    names = tuple(text_from(column["name"]) for column in content["columns"])
-    kinds = tuple(_kind(column["kind"]) for column in content["columns"])
-    summaries = tuple(tuple(summary_from(entry) for entry in column["summaries"]) for column in content["columns"])
+    odd = sorted(parameters.keys() ^ known.keys())
+    require(not odd, f"unknown or absent parameters: {odd!r:.200}")
+    return make(**parameters)
+
+
+def _schema_from(content: Mapping[str, Any]) -> Schema:
+    columns = content["columns"]
+    names = tuple(text_from(column["name"]) for column in columns)
+    kinds = tuple(_kind(column["kind"]) for column in columns)
+    summaries = tuple(tuple(summary_from(entry) for entry in column["summaries"]) for column in columns)
     require(len(set(names)) == len(names) > 0, "column names must be distinct, and at least one")
-    class_type = content["classes"]["type"]
-    require(class_type in CLASS_TYPES, f"unknown type of classes {class_type!r}")
-    classes = np.array(content["classes"]["labels"], dtype=class_type)
-    require(classes.tolist() == content["classes"]["labels"] == sorted(set(classes.tolist())), "classes must be sorted")
-    declared = content["classes"]["declared"]
-    require(set(declared) <= set(classes.tolist()), "declared classes must be among the classes")
-    weight = sum_from(content["class_weight"], (len(classes),), nonnegative=True)
-    summary_of = dict(zip(names, summaries, strict=True))
+    declared = {one["name"]: tuple(map(label_from, one["declared"])) for one in columns if "declared" in one}
+    return Schema(names, kinds, summaries, flag_from(content["named"]), declared)
+
+
+def _classes_from(entry: Mapping[str, Any]) -> tuple[AnyArray, AnyArray]:
+    """The classes, and those of them that are declared."""
+    kind, labels, declared = entry["type"], entry["labels"], entry["declared"]
+    require(kind in CLASS_TYPES, f"unknown type of classes {kind!r:.60}")
+    require(len({isinstance(label_from(label), str) for label in labels}) < 2, "classes must be of one type")
+    classes = np.array(labels, dtype=kind)
+    require(classes.tolist() == labels == sorted(set(labels)), "classes must be sorted")
+    require(set(declared) <= set(labels), "declared classes must be among the classes")
+    return classes, np.array(declared, dtype=kind) if declared else np.array([], dtype=object)
+
+
+def _tables_from(entries: Any, schema: Schema, n_classes: int) -> dict[Summary, ColumnStatistics]:
+    """The statistics of all columns, each of which must have just the tables that it needs."""
+    summaries_of = dict(zip(schema.names, schema.summaries, strict=True))
     tables: dict[Summary, ColumnStatistics] = {}
-    for entry in content["tables"]:
+    for entry in entries:
         summary = summary_from(entry["summary"])
         require(summary not in tables, "two tables with one summary")
-        tables[summary] = table_from(entry, summary, len(classes))
-        require(
-            all(summary in summary_of.get(name, ()) for name in tables[summary].columns),
-            "a table does not fit the columns",
-        )
-    counted = {name for table in tables.values() for name in table.columns}
-    require(counted == {name for name, kept_of in summary_of.items() if kept_of}, "a column has no table")
-    for summary, table in tables.items():
-        refuse_impossible(summary, table, weight.high)
+        tables[summary] = table_from(entry, summary, n_classes)
+        columns = tables[summary].columns
+        require(len(set(columns)) == len(columns), "a table has a column twice")
+        fits = all(summary in summaries_of.get(name, ()) for name in columns)
+        require(fits, "a table does not fit the columns")
+    for name, needed in summaries_of.items():
+        there = all(summary in tables and name in tables[summary].columns for summary in needed)
+        require(there, f"column {name!r} has no table")
+    return tables
+
+
+def _refuse_misfit(model: NaiveBayes) -> None:
+    """Refuse parameters that make no sense for what was learnt, as the first answer would."""
+    recipe = as_recipe(model.recipe)
     thread_count(model.n_threads)
-    kept = kept_from(content["kept"], names, len(classes))
-    listed = {one["name"]: tuple(map(label_from, one["declared"])) for one in content["columns"] if "declared" in one}
-    schema = Schema(names, kinds, summaries, bool(content["named"]), listed)
-    declared_classes = np.array(declared, dtype=class_type) if declared else np.array([], dtype=object)
-    model._replace(schema, Statistics(classes, weight, tables, kept), declared_classes)
-    if as_recipe(model.recipe).tempering is None:
-        model._estimated()  # cheap, and the parameters are checked against the columns; else when first asked
-    return model
+    if recipe.tempering is None:
+        model._estimated()
+        return
+    families = model._checked_families(recipe)  # and no more: the weights are fitted when first asked for
+    stacked_densities(model.schema_.names, families)
+    model._smoothings(model.schema_.names, recipe)
+    if model.kept_rows is not None:
+        model._checked_kept_rows()
+    log_prior(model.class_prior_)
 
 
 def _model_class(name: Any) -> type[NaiveBayes]:

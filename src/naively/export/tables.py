@@ -8,20 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from naively.errors import ModelFileError
 from naively.export.texts import refuse_tokenizer, tokens_from, tokens_to_dict, view_from
+from naively.export.values import (
+    ascends,
+    flag_from,
+    floats_from,
+    label_from,
+    require,
+    text_from,
+    whole_from,
+    whole_numbers_from,
+)
 from naively.families import Summary
 from naively.families.counts import Counts
 from naively.families.histograms import Histograms
 from naively.families.joint_sums import JointSums
+from naively.families.kernel import FINE
 from naively.families.moments import Moments
 from naively.families.tokens import Tokens
-from naively.histogram import Histogram
+from naively.histogram import CAP, Histogram, key_of
 from naively.labels import label_order
-from naively.reservoir import Reservoir
 from naively.statistics import ColumnStatistics
 from naively.sums import Sum
-from naively.typing import AnyArray
+
+LARGEST = float(np.finfo(np.float64).max)
 
 SPECIAL = ("labels", "numbers", "cuts", "most_cells", "view")
 """What only some summaries have."""
@@ -52,6 +62,7 @@ def table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
             "categories": [list(labels) for labels in table.categories],
             "cells": table.cells.tolist(),
             **{name: sum_to_dict(getattr(table, name)) for name in ("weight", "total", "cross")},
+            **peak_to_dict(table.peak),
         }
     if isinstance(table, Counts):
         return {
@@ -62,29 +73,17 @@ def table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
     if isinstance(table, Histograms):
         return {**common, "histograms": [_histogram_to_dict(one) for one in table.histograms]}
     parts = {"total": table.total, "observed": table.observed, "square": table.square}
-    return {**common, **{name: None if part is None else sum_to_dict(part) for name, part in parts.items()}}
+    sums = {name: None if part is None else sum_to_dict(part) for name, part in parts.items()}
+    return {**common, **sums, **peak_to_dict(table.peak)}
+
+
+def peak_to_dict(peak: AnyArray | None) -> dict[str, Any]:
+    """The largest that sums have been, row by row; nothing where nothing was ever forgotten."""
+    return {} if peak is None else {"peak": peak.ravel().tolist()}
 
 
 def _histogram_to_dict(one: Histogram) -> dict[str, Any]:
     return {"level": one.level, "cap": one.cap, "keys": one.keys.tolist(), "counts": one.counts.ravel().tolist()}
-
-
-def kept_to_dict(kept: Reservoir) -> dict[str, Any]:
-    """The sample of rows; missing numbers are null."""
-    return {
-        "capacity": kept.capacity,
-        "threshold": kept.threshold,
-        "hashes": kept.hashes.tolist(),
-        "codes": kept.codes.tolist(),
-        "weights": kept.weights.tolist(),
-        "columns": {
-            name: {
-                "numeric": cells.dtype.kind == "f",
-                "cells": [None if value is None or value != value else value for value in cells.tolist()],
-            }
-            for name, cells in kept.columns.items()
-        },
-    }
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
@@ -96,10 +95,14 @@ def summary_from(entry: Any) -> Summary:
     for name in ("labels", "numbers"):
         given[name] = tuple(text_from(member) for member in given.get(name, ()))
     cuts = given.get("cuts", ())
-    given["cuts"] = tuple(None if one is None else tuple(_floats(one, (len(one),)).tolist()) for one in cuts)
+    given["cuts"] = tuple(None if one is None else tuple(floats_from(one, (len(one),)).tolist()) for one in cuts)
     summary = Summary(**{**given, "view": view_from(given.get("view"))})
     known = summary.kind in ("moments", "counts", "histogram", "joint", "tokens")
-    require(known, f"unknown kind of statistics {summary.kind!r}")
+    require(known, f"unknown kind of statistics {summary.kind!r:.60}")
+    for flag in (summary.observed, summary.squares, summary.nonnegative):
+        flag_from(flag)
+    require(summary.above is None or type(summary.above) in (int, float), "a threshold must be a number")
+    require(summary.most_cells in (None, FINE), f"unknown size of a histogram {summary.most_cells!r:.60}")
     require((summary.kind == "tokens") == (summary.view is not None), "a summary of texts has a view, and no other")
     require((summary.kind == "joint") == bool(summary.members), "a joint summary has members, and no other")
     require(len(summary.cuts) in (0, len(summary.labels)), "as many cuts as labels")
@@ -124,7 +127,9 @@ def table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> Co
         return Tokens(columns, n_classes, tables)
     if summary.kind == "histogram":
         require(len(entry["histograms"]) == len(columns), "as many histograms as columns")
-        return Histograms(columns, tuple(_histogram_from(one, n_classes) for one in entry["histograms"]), n_classes)
+        most = summary.most_cells or CAP
+        histograms = tuple(_histogram_from(one, n_classes, most) for one in entry["histograms"])
+        return Histograms(columns, histograms, n_classes)
     shape = (n_classes, len(columns))
     require((entry["observed"] is not None) == summary.observed, "'observed' does not fit the summary")
     require((entry["square"] is not None) == summary.squares, "'square' does not fit the summary")
@@ -133,7 +138,17 @@ def table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> Co
         sum_from(entry["total"], shape, nonnegative=summary.nonnegative),
         sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
         sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
+        peak_from(entry, shape),
     )
+
+
+def peak_from(entry: Mapping[str, Any], shape: tuple[int, ...]) -> AnyArray | None:
+    """The inverse of `peak_to_dict`; files that were written before there were peaks have none."""
+    if "peak" not in entry:
+        return None
+    peak = floats_from(entry["peak"], shape)
+    require(bool((peak >= 0).all()), "the largest weight or square is negative")
+    return peak
 
 
 def _categories_from(entry: Any, n_columns: int) -> tuple[tuple[Any, ...], ...]:
@@ -162,71 +177,28 @@ def _joint_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> J
         sum_from(entry["weight"], shape, nonnegative=True),
         sum_from(entry["total"], (*shape, n), nonnegative=False),
         sum_from(entry["cross"], (*shape, n * (n + 1) // 2), nonnegative=False),
+        peak_from(entry, (n_classes, n)),
     )
 
 
-def _histogram_from(entry: Mapping[str, Any], n_classes: int) -> Histogram:
-    keys = np.array([int(key) for key in entry["keys"]], dtype=np.int64)
-    require(bool((np.diff(keys) > 0).all()), "the keys of a histogram must ascend")
-    require((0 <= entry["level"] < 64 and 0 < len(keys) <= entry["cap"]) or len(keys) == 0, "a histogram is too fine")
-    counts = _floats(entry["counts"], (n_classes, len(keys)))
+def _histogram_from(entry: Mapping[str, Any], n_classes: int, most_cells: int) -> Histogram:
+    level, cap = whole_from(entry["level"], 0, 63), whole_from(entry["cap"], 1, most_cells)
+    keys = whole_numbers_from(entry["keys"], np.int64)
+    require(ascends(keys), "the keys of a histogram must ascend")
+    require(len(keys) <= cap, "a histogram is too fine")
+    lowest, highest = (int(key) >> level for key in key_of(np.array([-LARGEST, LARGEST])))
+    require(len(keys) == 0 or (lowest <= keys[0] and keys[-1] <= highest), "a key of a histogram stands for no number")
+    counts = floats_from(entry["counts"], (n_classes, len(keys)))
     require(bool((counts >= 0).all()), "a count is negative")
-    return Histogram(int(entry["level"]), keys, counts, int(entry["cap"]))
-
-
-def kept_from(entry: Mapping[str, Any] | None, names: tuple[str, ...], n_classes: int) -> Reservoir | None:
-    """The inverse of `kept_to_dict`."""
-    if entry is None:
-        return None
-    hashes = np.array([int(value) for value in entry["hashes"]], dtype=np.uint64)
-    n_rows = len(hashes)
-    codes = np.array([int(value) for value in entry["codes"]], dtype=np.int64)
-    weights = _floats(entry["weights"], (n_rows,))
-    require(len(codes) == n_rows and bool(((codes >= 0) & (codes < n_classes)).all()), "a kept row has no class")
-    require(bool((weights > 0).all()) and bool((np.diff(hashes.astype(object)) >= 0).all()), "kept rows out of order")
-    columns: dict[str, AnyArray] = {}
-    for name, column in entry["columns"].items():
-        require(name in names and len(column["cells"]) == n_rows, f"the kept cells of {name!r} do not fit")
-        if column["numeric"]:
-            known = _floats([0.0 if value is None else value for value in column["cells"]], (n_rows,))
-            columns[name] = np.where([value is None for value in column["cells"]], np.nan, known)
-        else:
-            columns[name] = np.empty(n_rows, dtype=object)
-            columns[name][:] = [None if value is None else label_from(value) for value in column["cells"]]
-    return Reservoir(int(entry["capacity"]), hashes, codes, weights, columns)
+    return Histogram(level, keys, counts, cap)
 
 
 def sum_from(entry: Mapping[str, Any], shape: tuple[int, ...], nonnegative: bool) -> Sum:
     """The inverse of `sum_to_dict`."""
-    require(tuple(entry["shape"]) == shape, f"a table has the shape {entry['shape']}, expected {list(shape)}")
-    high = _floats(entry["high"], shape)
-    low = None if entry["low"] is None else _floats(entry["low"], shape)
+    require(tuple(entry["shape"]) == shape, f"a table has the shape {entry['shape']!r:.60}, expected {list(shape)}")
+    high = floats_from(entry["high"], shape)
+    low = None if entry["low"] is None else floats_from(entry["low"], shape)
     require(not nonnegative or bool((high >= 0).all()), "a weight, count or square is negative")
     fits = low is None or bool((np.abs(low) <= np.spacing(np.abs(high))).all())
     require(fits, "the low part of a sum is larger than the rounding of its high part")
     return Sum(high, low)
-
-
-def _floats(values: Any, shape: tuple[int, ...]) -> Any:
-    require(isinstance(values, list) and all(type(value) in (int, float) for value in values), "numbers were expected")
-    array = np.array(values, dtype=np.float64)
-    require(bool(np.isfinite(array).all()), "a number is not finite")
-    return array.reshape(shape)
-
-
-def text_from(value: Any) -> str:
-    """A string, and nothing else."""
-    require(isinstance(value, str), f"text was expected, got {value!r}")
-    return str(value)
-
-
-def label_from(value: Any) -> Any:
-    """A label."""
-    require(isinstance(value, (bool, int, float, str)), f"a label was expected, got {value!r}")
-    return value
-
-
-def require(condition: bool, message: str) -> None:
-    """Refuse the file if something in it is not so."""
-    if not condition:
-        raise ModelFileError(message)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from naively.errors import ModelFileError
+from naively.export.values import ascends, flag_from, require, text_from, whole_from, whole_numbers_from
+from naively.families.text_options import MOST
 from naively.families.tokens import TokenTable, Vocabulary
 from naively.sums import Sum
 from naively.tokenising import View, token_hash
@@ -33,10 +35,15 @@ def view_from(entry: Mapping[str, Any] | None) -> View | None:
         return None
     if entry["tokenizer"] is not None:
         raise ModelFileError("a tokenizer cannot come from a file")
-    view = View(**{**entry, "stop_words": tuple(entry["stop_words"])})
-    lengths_fit = 1 <= view.shortest <= view.longest <= 8
-    if view.unit not in ("words", "characters") or view.tally not in ("count", "presence", "log") or not lengths_fit:
-        raise ModelFileError(f"unknown view of a text {entry!r:.200}")
+    view = View(**{**entry, "stop_words": tuple(map(text_from, entry["stop_words"]))})
+    require(view.unit in ("words", "characters"), f"unknown unit of a text {view.unit!r:.60}")
+    require(view.tally in ("count", "presence", "log"), f"unknown tally of a text {view.tally!r:.60}")
+    whole_from(view.shortest, 1, whole_from(view.longest, 1, 8))
+    flag_from(view.lowercase)
+    flag_from(view.unit_length)
+    for limit, least in ((view.buckets, 2), (view.most_tokens, 1)):
+        if limit is not None:
+            whole_from(limit, least, MOST)
     return view
 
 
@@ -49,24 +56,18 @@ def tokens_to_dict(table: TokenTable, sum_to_dict: Callable[[Sum], dict[str, Any
 
 def tokens_from(entry: Mapping[str, Any], n_classes: int, view: View, sum_from: Callable[..., Sum]) -> TokenTable:
     """The inverse of `tokens_to_dict`, with every check."""
-    hashes = np.array([int(value) for value in entry["hashes"]], dtype=np.uint64)
-    tokens, n_tokens = entry["tokens"], len(hashes)
-    _require(bool((hashes[1:] > hashes[:-1]).all()), "the hashes of tokens must ascend")
-    _require(len(tokens) == n_tokens and all(isinstance(token, str) for token in tokens), "a text per token")
-    _require(view.buckets is None or (n_tokens == 0 or int(hashes[-1]) < view.buckets), "a bucket is out of range")
+    hashes, cells = whole_numbers_from(entry["hashes"], np.uint64), whole_numbers_from(entry["cells"], np.int64)
+    tokens, n_tokens = [text_from(token) for token in entry["tokens"]], len(hashes)
+    require(ascends(hashes), "the hashes of tokens must ascend")
+    require(len(tokens) == n_tokens, "a text per token")
+    require(view.buckets is None or (n_tokens == 0 or int(hashes[-1]) < view.buckets), "a bucket is out of range")
     plain = view.buckets is None and view.longest == 1
-    _require(
+    require(
         not plain or all(token_hash(token) == int(bits) for token, bits in zip(tokens, hashes, strict=True)),
         "a token does not fit its hash",
     )
-    cells = np.array([int(value) for value in entry["cells"]], dtype=np.int64)
-    _require(bool((np.diff(cells) > 0).all()), "the cells of tokens must ascend")
-    _require(len(cells) == 0 or (cells[0] >= 0 and cells[-1] < n_tokens * n_classes), "a cell is out of range")
+    require(ascends(cells), "the cells of tokens must ascend")
+    require(len(cells) == 0 or (int(cells[0]) >= 0 and int(cells[-1]) < n_tokens * n_classes), "a cell is out of range")
     shapes = {"mass": (len(cells),), "documents": (len(cells),), "observed": (n_classes,), "dropped": (n_classes,)}
     mass, documents, observed, dropped = (sum_from(entry[name], shapes[name], nonnegative=True) for name in PARTS)
     return TokenTable(Vocabulary.of(hashes, tokens), n_classes, cells, mass, documents, observed, dropped)
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ModelFileError(message)

@@ -14,8 +14,11 @@ from naively.families.counts import Counts
 from naively.table import Kind
 from naively.typing import Label
 
-MOST_CODES = 1 << 24
-"""The number of categories that `Codes` allows."""
+MOST_CODES = 1 << 20
+"""The number of categories that `Codes` allows in a column: each takes memory, whether it occurs or not."""
+
+MOST_CELLS = 1 << 27
+"""The number of probabilities, over all columns and classes, that `Codes` allows: 1 GiB of them."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,11 @@ class Codes(Categorical):
         least = np.asarray(at_least)
         if least.dtype.kind not in "iu" or least.ndim > 1 or (least < 0).any():
             raise ParameterError(
-                f"Codes(at_least) must be a whole number of zero or more, or one for each column, got {at_least!r}."
+                f"Codes(at_least) must be a whole number of zero or more, or one for each column, got {at_least!r:.60}."
+            )
+        if (least > MOST_CODES).any():
+            raise ParameterError(
+                f"Codes(at_least) must be at most {MOST_CODES:,}, as each category takes memory; got {at_least!r:.60}."
             )
         object.__setattr__(self, "categories", None)
         object.__setattr__(self, "at_least", tuple(least.tolist()) if least.ndim else int(least))
@@ -74,13 +81,25 @@ class Codes(Categorical):
         for column, labels in zip(statistics.columns, statistics.categories, strict=True):
             _refuse_no_code(column, labels)
         largest = [int(labels[-1]) if labels else -1 for labels in statistics.categories]
-        return list(zip(largest, least, strict=True))
+        sizes = list(zip(largest, least, strict=True))
+        _refuse_too_many(sizes, statistics.cells.shape[0])
+        return sizes
 
 
 def _ranges(sizes: Sequence[int]) -> list[tuple[Label, ...]]:
     """The codes below each size; columns of the same size share one tuple."""
     ranges = {size: tuple(range(size)) for size in set(sizes)}
     return [ranges[size] for size in sizes]
+
+
+def _refuse_too_many(sizes: Sequence[tuple[int, int]], n_classes: int) -> None:
+    """Refuse a table that would take too much memory, before any of it is allocated."""
+    n_cells = n_classes * sum(max(top + 1, few) for top, few in sizes)
+    if n_cells > MOST_CELLS:
+        raise InputError(
+            f"Codes: {len(sizes)} columns and {n_classes} classes would have {n_cells:,} probabilities, more than the "
+            f"{MOST_CELLS:,} that are allowed, as each takes memory. Read the columns as 'categorical'."
+        )
 
 
 def _refuse_no_code(column: str, labels: Sequence[Label]) -> None:

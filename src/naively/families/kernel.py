@@ -12,7 +12,7 @@ import numpy as np
 from naively.additive.bells import KERNELS, bells
 from naively.additive.curves import Curve, Curves
 from naively.additive.densities import Density, Sample, kernel, kernel_of_scores, rescaled
-from naively.checks import require_number
+from naively.checks import require_number, require_whole
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.gaussian import centred
@@ -24,6 +24,9 @@ from naively.typing import FloatArray, IntArray
 ROOM = 5.0
 """The grid exceeds the values by at least so many bandwidths."""
 
+
+MOST_POINTS = 1 << 16
+"""The number of points that a density may be computed on."""
 
 FINE = 1 << 16
 """So many distinct values are kept where a density is read off a grid that starts and ends with the data."""
@@ -112,8 +115,7 @@ class Kernel(Family):
         if self.scores and not self.background:
             raise ParameterError("Kernel(scores=True) is for densities with background.")
         if self.points is not None:
-            if isinstance(self.points, bool) or not isinstance(self.points, (int, np.integer)) or self.points < 2:
-                raise ParameterError(f"Kernel(points) must be a whole number of at least 2, got {self.points!r}.")
+            require_whole("Kernel(points)", self.points, at_least=2, at_most=MOST_POINTS)
             if self.background:
                 raise ParameterError("Kernel(points) is for densities without background: add background=False.")
 
