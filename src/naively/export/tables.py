@@ -30,6 +30,7 @@ from naively.histogram import CAP, Histogram, key_of
 from naively.labels import label_order
 from naively.statistics import ColumnStatistics
 from naively.sums import Sum
+from naively.typing import AnyArray
 
 LARGEST = float(np.finfo(np.float64).max)
 
