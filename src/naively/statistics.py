@@ -18,7 +18,7 @@ from naively.families.joint_sums import JointSums
 from naively.families.moments import Moments
 from naively.families.tokens import Tokens
 from naively.reservoir import Reservoir
-from naively.sums import Sum
+from naively.sums import Sum, squares_too_small
 from naively.typing import AnyArray, FloatArray, IntArray
 
 ColumnStatistics = Moments | Counts | Histograms | JointSums | Tokens
@@ -238,8 +238,7 @@ def refuse_impossible(summary: Summary, table: ColumnStatistics, class_weight: F
         if summary.above is not None:
             bad |= table.total.high > table.observed.high * (1 + ROUNDING)
         if table.square is not None:
-            some = np.where(table.observed.high > 0, table.observed.high, 1.0)
-            bad |= table.total.high**2 / some > table.square.high * (1 + ROUNDING)
+            bad |= squares_too_small(table.observed.high, table.total.high, table.square.high, ROUNDING)
     if bad.any():
         column = table.columns[int(np.argwhere(bad)[0][1])]
         raise ForgetError(

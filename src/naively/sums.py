@@ -21,6 +21,9 @@ _MOST_SLICES = 6
 RELATIVE_NOISE = 2.0**-90
 """A difference this small, relative to what it was taken from, is rounding and counts as zero."""
 
+SMALLEST_SQUARE = 2.0**-1000
+"""Squares of about this size and below are not exact."""
+
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """The rounded sum and its rounding error."""
@@ -247,3 +250,13 @@ def sum_by_code(codes: IntArray, weights: FloatArray, n_codes: int) -> Sum:
     for slice_ in exact_slices(weights, len(weights)):
         result = result + Sum.of(np.bincount(codes, weights=slice_, minlength=n_codes))
     return result
+
+
+def squares_too_small(weight: FloatArray, total: FloatArray, square: FloatArray, rounding: float) -> AnyArray:
+    """Where a weighted sum of squares is smaller than its mean allows, by more than a share that rounding can leave.
+
+    The mean is taken before it is squared, as the square of a total may be too large for a float64. Squares so small
+    that they lose digits, or all of them, prove nothing.
+    """
+    mean = total / np.where(weight > 0, weight, 1.0)
+    return np.asarray(mean * total > square * (1 + rounding) + SMALLEST_SQUARE * (1 + weight))

@@ -17,7 +17,7 @@ from naively.families.combinations import Combinations
 from naively.families.counts import Counts, merged_labels
 from naively.families.moments import Moments
 from naively.labels import label_order, positions_in
-from naively.sums import Sum, sum_by_code
+from naively.sums import Sum, squares_too_small, sum_by_code
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 NEVER_LEARNT = "Forget only rows that this model has learnt, with the same weights and classes."
@@ -194,8 +194,8 @@ class JointSums:
         """Refuse what no rows can leave: more weight than the class has, squares smaller than their mean allows."""
         bad = (self.weight.high.sum(axis=1) > most).any()
         squares = self.squares().high
-        some = np.where(self.weight.high > 0, self.weight.high, 1.0)[:, :, None]
-        bad |= bool((squares < 0).any() or (self.total.high**2 / some > squares * (1 + rounding)).any())
+        impossible = squares_too_small(self.weight.high[:, :, None], self.total.high, squares, rounding)
+        bad |= bool((squares < 0).any() or impossible.any())
         if bad:
             raise ForgetError(
                 f"Columns {', '.join(map(repr, self.columns))}: no rows could leave what would be left. {NEVER_LEARNT}"
