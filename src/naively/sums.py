@@ -27,6 +27,9 @@ WEIGHT_NOISE = 2.0**-44
 A weight that has been scaled many times is known to some 106 bits, but rows are forgotten with a weight of 53 bits.
 """
 
+SMALLEST_SQUARE = 2.0**-1000
+"""Squares of about this size and below are not exact."""
+
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """The rounded sum and its rounding error."""

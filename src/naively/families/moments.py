@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from naively.errors import ForgetError
-from naively.sums import WEIGHT_NOISE, Sum
+from naively.sums import SMALLEST_SQUARE, WEIGHT_NOISE, Sum
 from naively.typing import AnyArray, FloatArray, IntArray
 
 VALUE_TOLERANCE = 2.0**-40
@@ -25,9 +25,13 @@ def most_weight(weight: FloatArray, peak: FloatArray) -> FloatArray:
 
 
 def has_impossible_spread(weight: FloatArray, total: FloatArray, square: FloatArray, scale: FloatArray) -> AnyArray:
-    """Where squares are smaller than their mean allows; rounding is judged by `scale`, a weight times a square."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(total**2 > weight * square * (1 + ROUNDING) + VALUE_TOLERANCE * scale)
+    """Where squares are smaller than their mean allows; rounding is judged by `scale`, a weight times a square.
+
+    Squares so small that they lose digits, or so large that a product overflows, prove nothing.
+    """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        rounding = VALUE_TOLERANCE * scale + SMALLEST_SQUARE * (1 + weight) ** 2
+        return np.asarray(total**2 > weight * square * (1 + ROUNDING) + rounding)
 
 
 @dataclass(frozen=True)
