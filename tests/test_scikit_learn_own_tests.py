@@ -107,7 +107,7 @@ def test_the_list_of_differences_names_nothing_else():
 
 
 def test_it_is_our_classes_that_are_tested():
-    assert len(CASES) > 100
+    assert len(CASES) > (100 if SCIKIT_LEARN >= (1, 8) else 90)
     for name in SWAPPED:
         assert getattr(theirs, name) is getattr(naively.sklearn, name)
         assert getattr(sklearn.naive_bayes, name) is not getattr(naively.sklearn, name)
