@@ -13,6 +13,7 @@ import pytest
 import sklearn.naive_bayes
 
 import naively.sklearn
+from tests.versions import SCIKIT_LEARN
 
 SWAPPED = naively.sklearn.__all__
 
@@ -25,6 +26,9 @@ DIFFERENT_ON_PURPOSE = {
 
 NOT_FOR_US = {"test_gnb_array_api_compliance"}
 """Only for estimators that claim to support the Array API, which skips itself where its packages are not installed."""
+
+if SCIKIT_LEARN < (1, 8):  # it compares log(1 - 1e-10) to seven digits; later versions allow for rounding
+    NOT_FOR_US.add("test_predict_joint_proba")
 
 FIXTURES = {"global_random_seed": [0, 42], "global_dtype": [np.float64, np.float32]}
 """What scikit-learn's own conftest provides."""
@@ -98,11 +102,12 @@ def test_what_is_listed_as_different_is_different(name):
 
 def test_the_list_of_differences_names_nothing_else():
     for pattern in DIFFERENT_ON_PURPOSE:
-        assert any(matches(name, pattern) for name in CASES), pattern
+        has_no_parameters = pattern.partition("[")[0] in CASES  # in scikit-learn before 1.8, one of them has none
+        assert any(matches(name, pattern) for name in CASES) or has_no_parameters, pattern
 
 
 def test_it_is_our_classes_that_are_tested():
-    assert len(CASES) > 100
+    assert len(CASES) > (100 if SCIKIT_LEARN >= (1, 8) else 90)
     for name in SWAPPED:
         assert getattr(theirs, name) is getattr(naively.sklearn, name)
         assert getattr(sklearn.naive_bayes, name) is not getattr(naively.sklearn, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -28,7 +28,19 @@ def native_frame(data: Mapping[str, Any], like: Any, types: Mapping[str, Any] | 
     if frame is None and find_spec("pandas") is None:
         return None
     backend = nw.Implementation.PANDAS if frame is None else frame.implementation
-    return nw.from_dict(dict(data), schema=None if types is None else dict(types), backend=backend).to_native()
+    if types is None:
+        return nw.from_dict(dict(data), backend=backend).to_native()
+    result = nw.from_dict(dict(data), schema=dict(types), backend=backend)
+    texts = [name for name, kind in types.items() if kind == nw.String and None in data[name]]
+    return result.with_columns(*(_with_nulls(name, data[name], backend) for name in texts)).to_native()
+
+
+def _with_nulls(name: str, cells: Sequence[Any], backend: Any) -> Any:
+    """A column of text whose missing cells are null: pandas before version 3 writes them out as "None"."""
+    import narwhals as nw
+
+    known = nw.new_series("known", [cell is not None for cell in cells], nw.Boolean(), backend=backend)
+    return nw.when(known).then(nw.col(name)).alias(name)
 
 
 def tidy_frame(

@@ -135,6 +135,8 @@ def _read(features: Sequence[WordFeatures], columns: Sequence[Column]) -> Any:
 def _fit(features: Any, target: IntArray, weights: FloatArray, start: FloatArray) -> FloatArray:
     """The weights (words, classes)."""
     n_columns, used = features.shape[1], np.unique(features.indices)
+    if len(used) == 0:  # no word to weigh, and not every SciPy minimises a function of nothing
+        return np.zeros((n_columns, start.shape[1]))
     features = features[:, used]
     back = features.T.tocsr()
     rows, (n_words, n_classes) = np.arange(len(target)), (features.shape[1], start.shape[1])
