@@ -9,7 +9,6 @@ from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 from naively import NaiveBayes, tune
-from naively.additive.calibration import calibration
 from naively.demo import penguins
 from naively.families import Gaussian
 from naively.plots import (
@@ -21,6 +20,7 @@ from naively.plots import (
     plot_ties,
 )
 from naively.plots.axes import COLOURS
+from naively.scoring.calibration import calibration
 
 DATA = Path(__file__).parent / "reference" / "data"
 BLUE, RED, GREEN = COLOURS[:3]

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from naively import NaiveBayes
-from naively.divergence import by_chance, compare_cells, divergence, normal_divergence, poisson_divergence
-from naively.drift import compare, since
+from naively.analysis.divergence import by_chance, compare_cells, divergence, normal_divergence, poisson_divergence
+from naively.analysis.drift import compare, since
 from naively.errors import ForgetError
 
 RECIPES = ("textbook", "fast")

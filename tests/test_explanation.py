@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from naively import NaiveBayes, explanation, frames
+from naively import NaiveBayes
 from naively.demo import penguins
 from naively.errors import NaivelyError, ParameterError
-from naively.explanation import Explanation, as_text, attribute, log_odds
+from naively.scoring import explanation
+from naively.scoring.explanation import Explanation, as_text, attribute, log_odds
+from naively.table import frames
 
 RECIPES = ("textbook", "fast", "auto", "strong")
 

@@ -6,7 +6,8 @@ import matplotlib
 import numpy as np
 import pytest
 
-from naively import TAN, JointBayes, NaiveBayes, compat, drift
+from naively import TAN, JointBayes, NaiveBayes, compat
+from naively.analysis import drift
 from naively.families import (
     Bernoulli,
     Categorical,

@@ -11,7 +11,6 @@ from matplotlib import pyplot
 from sklearn.datasets import load_digits, load_iris
 
 from naively import NaiveBayes
-from naively.additive.calibration import calibration
 from naively.demo import penguins
 from naively.errors import ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT
@@ -23,6 +22,7 @@ from naively.plots import (
     plot_reliability,
     plot_ties,
 )
+from naively.scoring.calibration import calibration
 from tests.models import textbook
 
 matplotlib.use("Agg")

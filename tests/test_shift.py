@@ -8,8 +8,8 @@ import pytest
 from scipy.special import logsumexp
 
 from naively import NaiveBayes
+from naively.analysis.shift import estimate_prior, learn_unlabelled, mixture_of
 from naively.errors import InputError, NaivelyWarning, ParameterError
-from naively.shift import estimate_prior, learn_unlabelled, mixture_of
 
 RECIPES = ("textbook", "fast", "auto")
 

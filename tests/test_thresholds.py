@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import fbeta_score, precision_recall_curve
 
 from naively import NaiveBayes
+from naively.analysis.thresholds import trade_off, trade_off_of
 from naively.errors import InputError, NaivelyError, ParameterError, RecipeError
-from naively.thresholds import trade_off, trade_off_of
 from tests.models import textbook
 from tests.strategies import cases
 

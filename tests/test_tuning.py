@@ -15,12 +15,12 @@ from sklearn.metrics import balanced_accuracy_score, brier_score_loss, cohen_kap
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
 from naively import NaiveBayes, tune
+from naively.analysis.folds import Folds, as_folds, sums_of_others
+from naively.analysis.measures import MEASURES
 from naively.demo import penguins
 from naively.engines import local
 from naively.errors import InputError, ParameterError
 from naively.families import Gaussian, Kernel
-from naively.folds import Folds, as_folds, sums_of_others
-from naively.measures import MEASURES
 from naively.smoothing import Jeffreys, Lidstone
 from tests.models import textbook
 from tests.strategies import cases
@@ -232,7 +232,7 @@ def test_all_kinds_of_tables(kind):
 
 
 def test_without_a_data_frame_library_the_table_is_a_dict(monkeypatch):
-    monkeypatch.setattr("naively.frames.find_spec", lambda name: None)
+    monkeypatch.setattr("naively.table.frames.find_spec", lambda name: None)
     result = tune(textbook(), X, Y, [{"smoothing": 1}, {"prior": "uniform"}])
     assert result.table["smoothing"] == ["1", "None"]
     assert len(result.table["accuracy_10"]) == 2
@@ -327,7 +327,7 @@ def test_bad_rows(arguments, message):
 
 
 def test_progress_is_shown_when_it_takes_long(monkeypatch, capsys):
-    monkeypatch.setattr("naively.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("naively._progress.PATIENCE", 0.0)
     quiet = tune(textbook(), X, Y, {"smoothing": [1, 2, 3]})
     assert capsys.readouterr().err == ""
     loud = tune(textbook(), X, Y, {"smoothing": [1, 2, 3]}, progress=True)

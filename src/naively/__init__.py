@@ -15,8 +15,8 @@ _HOMES = {
     "NaiveBayes": "naively.classifier",
     "TAN": "naively.tan",
     "load": "naively.export.json",
-    "named": "naively.door",
-    "tune": "naively.tuning",
+    "named": "naively.table.read",
+    "tune": "naively.analysis.tuning",
 }
 
 __all__ = ["TAN", "JointBayes", "NaiveBayes", "__version__", "load", "named", "tune"]

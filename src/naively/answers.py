@@ -6,23 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from naively.additive.calibration import Calibration, calibration
-from naively.decision import Decider, check_reject, labelled, log_prior, loss_matrix
-from naively.door import read_table
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, listed
 from naively.estimation import Estimation, of_one_state
-from naively.evidence import Scorer
-from naively.explained_cells import WIDE, explained_cells
-from naively.explanation import as_frame, attribute, explanation
 from naively.families import JointFamily
-from naively.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
-from naively.pooled import PooledScorer
 from naively.recipes import as_recipe
-from naively.spoken import spoken_tokens
-from naively.table import SparseTable, Table, require_rows
-from naively.target import read_rows
+from naively.scoring.calibration import Calibration, calibration
+from naively.scoring.decision import Decider, check_reject, labelled, log_prior, loss_matrix
+from naively.scoring.explained_cells import WIDE, explained_cells
+from naively.scoring.explained_tokens import spoken_tokens
+from naively.scoring.explanation import as_frame, attribute, explanation
+from naively.scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
+from naively.scoring.model import Scorer
+from naively.table.read import read_table
+from naively.table.table import SparseTable, Table, require_rows
+from naively.table.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray
+from naively.weighing.scorer import PooledScorer
 
 
 class Answers(Estimation):
@@ -143,7 +143,7 @@ class Answers(Estimation):
         """Why each row is, or is not, of a class: the evidence of the prior and of every column, in bits.
 
         A bit doubles the odds. The bits of a row add up to ``log2(P / (1 - P))``, P being the probability of the class;
-        `naively.explanation` says how "the rest" is weighed where there are more than two classes.
+        `naively.scoring.explanation` says how "the rest" is weighed where there are more than two classes.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Answers(Estimation):
         Examples
         --------
         >>> from naively import NaiveBayes
-        >>> from naively.explanation import as_text
+        >>> from naively.scoring.explanation import as_text
         >>> rows = [{"coat": "striped"}, {"coat": "plain"}, {"coat": "plain"}]
         >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog", "dog"])
         >>> print(as_text(model.explain([{"coat": "plain"}])))

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from naively.decision import check_prior
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError
@@ -21,12 +20,13 @@ from naively.inspection import Inspection
 from naively.likelihood import Likelihood
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema
+from naively.scoring.decision import check_prior
 from naively.state import State, learning_lock
-from naively.statistics import Statistics, merged_classes
-from naively.table import Table
-from naively.target import read_rows, read_target
-from naively.tempered import stacked_densities
+from naively.statistics.statistics import Statistics, merged_classes
+from naively.table.table import Table
+from naively.table.target import read_rows, read_target
 from naively.typing import AnyArray, FloatArray, IntArray
+from naively.weighing.auto import stacked_densities
 
 NO_CLASSES: AnyArray = np.array([], dtype=object)
 NO_CLASSES.flags.writeable = False

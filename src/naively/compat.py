@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.families import Bernoulli, ByKind, Categorical, Family, Gaussian, Kernel, Poisson, Thresholded

@@ -9,21 +9,21 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from sklearn.exceptions import NotFittedError
 
-from naively.checks import require_whole
-from naively.decision import class_prior, log_prior
+from naively._checks import require_whole
 from naively.engines.threads import thread_count
 from naively.errors import ParameterError, SchemaError
-from naively.evidence import Scorer, make_factors
 from naively.factors import as_joints, joined, one_rule
 from naively.families import ByKind, Family, Joint
-from naively.pooled import PooledScorer
 from naively.recipes import MOST_KEPT, Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, summaries_of
+from naively.scoring.decision import class_prior, log_prior
+from naively.scoring.model import Scorer, make_factors
 from naively.smoothing import Smoothing, as_smoothing
 from naively.state import State, as_it_is, make_read_only, unchanged
-from naively.statistics import Statistics
-from naively.tempered import weigh
+from naively.statistics.statistics import Statistics
 from naively.typing import AnyArray, FloatArray
+from naively.weighing.auto import weigh
+from naively.weighing.scorer import PooledScorer
 
 Model = TypeVar("Model", bound="Estimation")
 Given = ParamSpec("Given")

@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from naively._checks import require_whole
+from naively.analysis.credible import certain, credible_bounds, uncertain_prior
+from naively.analysis.distributions import Distribution, Labels, distributions
+from naively.analysis.draws import DrawnColumn, as_rows, as_table, draw_columns
+from naively.analysis.imputation import filled, fillings
 from naively.answers import Answers
-from naively.checks import require_whole
-from naively.credible import certain, credible_bounds, uncertain_prior
-from naively.decision import Decider, log_prior
-from naively.distributions import Distribution, Labels, distributions
-from naively.draws import DrawnColumn, as_rows, as_table, draw_columns
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError
 from naively.estimation import of_one_state
-from naively.evidence import checked_numbers, chosen_columns, make_factors
 from naively.families import Family, Gaussian, Multinomial, Stacked, Text, Thresholded
-from naively.imputation import filled, fillings
-from naively.labels import exact_array
 from naively.recipes import RECIPES, as_recipe
 from naively.schema import position_of
-from naively.table import Table
+from naively.scoring.decision import Decider, log_prior
+from naively.scoring.model import checked_numbers, chosen_columns, make_factors
+from naively.table.labels import exact_array
+from naively.table.table import Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 BLOCK_ROWS = 1 << 15
@@ -356,7 +356,7 @@ class Generation(Answers):
         Notes
         -----
         In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
-        the posterior of the parameters gives (`naively.credible`). They hold for a column model that is right, and for
+        the posterior of the parameters gives (`naively.analysis.credible`). They hold for a column model that is right, and for
         columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook" with
         `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from naively.additive_form import LogOdds, additive_form
+from naively._checks import require_whole
+from naively.analysis.contrast import Contrast
+from naively.analysis.discriminant import Discriminant, linear_factors
+from naively.analysis.log_odds import LogOdds, additive_form
+from naively.analysis.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.answers import Answers
-from naively.checks import require_whole
-from naively.contrast import Contrast
-from naively.decision import log_prior
-from naively.discriminant import Discriminant, linear_factors
 from naively.engines.threads import thread_count
 from naively.errors import ParameterError, RecipeError, listed
 from naively.estimation import of_one_state
-from naively.evidence import Scorer
-from naively.pooled import PooledScorer
-from naively.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.recipes import as_recipe
+from naively.scoring.decision import log_prior
+from naively.scoring.model import Scorer
+from naively.weighing.scorer import PooledScorer
 
 
 class Inspection(Answers):

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively.additive.steps import Steps
+from naively.analysis.parameter_counts import ParameterCounts, count_factors
 from naively.answers import Answers
-from naively.decision import log_prior
 from naively.errors import ParameterError, RecipeError
 from naively.estimation import of_one_state
-from naively.evidence import Factor, statistics_of
 from naively.families import Summary
 from naively.families.categorical import CategoricalEstimate
 from naively.families.gaussian import GaussianEstimate, centred
-from naively.families.histograms import Histograms
 from naively.families.linear import LinearEstimate
-from naively.parameter_counts import ParameterCounts, count_factors
+from naively.families.steps import Steps
 from naively.recipes import as_recipe
-from naively.statistics import Statistics
+from naively.scoring.decision import log_prior
+from naively.scoring.model import Factor, statistics_of
+from naively.statistics.histograms import Histograms
+from naively.statistics.statistics import Statistics
 from naively.typing import FloatArray
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from naively.errors import ParameterError
 from naively.families import Categorical, Family, Gaussian, Stacked, Text
 from naively.smoothing import Laplace, NoSmoothing, Smoothing
-from naively.tempered import Tempering
+from naively.weighing.auto import Tempering
 
 MOST_KEPT = 1 << 30
 """The number of rows that may be kept as a sample."""

@@ -1,7 +1,7 @@
 """Which columns a model has, what they held when first seen, and which family reads which.
 
 The rules of inference: numbers are numeric, whatever their type or storage; booleans, text and categorical types are
-categorical, but text with many words is prose (`naively.door.is_prose` has the rule); a column that mixes text and
+categorical, but text with many words is prose (`naively.table.read.is_prose` has the rule); a column that mixes text and
 numbers must be told (``families={"column": "categorical"}``); a column without a single known cell waits for the first
 batch that has one.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed, warn_caller
 from naively.families import ByKind, Family, Summary, as_family
-from naively.table import ArrayTable, Kind, SparseTable, Table
+from naively.table.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
 
 HELD = {

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from naively.schema import Schema
-from naively.statistics import Statistics, merged_classes
+from naively.statistics.statistics import Statistics, merged_classes
 from naively.typing import AnyArray
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from naively.checks import require_whole
+from naively._checks import require_whole
 from naively.classifier import NaiveBayes
-from naively.dependence.discretise import equal_frequency_cuts
 from naively.errors import InputTypeError, ParameterError
 from naively.estimation import of_one_state
 from naively.families import Categorical, Family, Gaussian
@@ -17,8 +16,9 @@ from naively.families.tree import TreeEstimate, TreeFamily
 from naively.recipes import Recipe
 from naively.schema import Schema, assign_families, position_of
 from naively.smoothing import Smoothing
-from naively.table import Table
+from naively.table.table import Table
 from naively.typing import FloatArray
+from naively.weighing.discretise import equal_frequency_cuts
 
 Cuts = dict[str, tuple[float, ...]]
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from naively.additive.densities import FAMILIES
-from naively.additive.model import fit_additive
-from naively.additive.tempering import CANDIDATES
-from naively.additive.terms import LabelColumn, NumericColumn
-from naively.histogram import Histogram
+from naively.families.densities import FAMILIES
+from naively.statistics.histogram import Histogram
+from naively.weighing.additive import fit_additive
+from naively.weighing.terms import LabelColumn, NumericColumn
+from naively.weighing.weights import CANDIDATES
 
 
 def class_moments(values, codes, n_classes, weights=None):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-import naively.additive.categories as categories
-import naively.additive.tempering as tempering
-from naively.additive.calibration import calibration
-from naively.additive.curves import Curve, Curves
-from naively.additive.model import dealt_folds
-from naively.additive.tempering import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
-from naively.additive.terms import is_missing
+import naively.weighing.categories as categories
+import naively.weighing.weights as tempering
+from naively.families.curves import Curve, Curves
+from naively.scoring.calibration import calibration
+from naively.weighing.additive import dealt_folds
+from naively.weighing.terms import is_missing
+from naively.weighing.weights import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
 
 from .tables import fit
 

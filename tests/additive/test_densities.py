@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naively.additive.densities as densities
-from naively.additive.densities import FAMILIES, Sample, binned, log_student
-from naively.additive.stacking import StackedColumn, interpolate, mixture_shares, stack, standard_scores
-from naively.histogram import Histogram
+import naively.families.densities as densities
+from naively.families.densities import FAMILIES, Sample, binned, log_student
+from naively.families.stacking import StackedColumn, interpolate, mixture_shares, stack, standard_scores
+from naively.statistics.histogram import Histogram
 
 from .tables import class_moments
 

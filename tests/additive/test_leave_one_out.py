@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naively import NaiveBayes
-from naively.additive.densities import Sample, kernel
 from naively.errors import ForgetError, ParameterError
 from naively.families import (
     FAMILIES,
@@ -26,7 +25,8 @@ from naively.families import (
     StudentT,
     Thresholded,
 )
-from naively.leave_one_out import choose_smoothing, leave_one_out_log_likelihood
+from naively.families.densities import Sample, kernel
+from naively.scoring.leave_one_out import choose_smoothing, leave_one_out_log_likelihood
 from naively.smoothing import Dirichlet, Laplace, MEstimate, NoSmoothing
 from tests.strategies import CLASSES, Rows, cases, smoothings
 

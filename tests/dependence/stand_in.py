@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from naively.additive.terms import Column
-from naively.dependence.ande import estimate_one_parent, leave_out_marginals
-from naively.dependence.counts import count_pairs
-from naively.dependence.discretise import plan_bins
-from naively.dependence.softmax_regression import fit_temperature
 from naively.typing import FloatArray, IntArray
+from naively.weighing.ande import estimate_one_parent, leave_out_marginals
+from naively.weighing.discretise import plan_bins
+from naively.weighing.pair_counts import count_pairs
+from naively.weighing.softmax import fit_temperature
+from naively.weighing.terms import Column
 
 
 @dataclass

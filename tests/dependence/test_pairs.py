@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from naively.dependence import pairs
-from naively.dependence.ande import estimate_one_parent
-from naively.dependence.counts import count_pairs
-from naively.dependence.discretise import plan_bins
-from naively.dependence.pairs import PairCorrections, choose, estimate_corrections, fit_pairs, screen
-from naively.dependence.softmax_regression import Penalty, ScoreDesign
+from naively.weighing import pairs
+from naively.weighing.ande import estimate_one_parent
+from naively.weighing.discretise import plan_bins
+from naively.weighing.pair_counts import count_pairs
+from naively.weighing.pairs import PairCorrections, choose, estimate_corrections, fit_pairs, screen
+from naively.weighing.softmax import Penalty, ScoreDesign
 
 from .conftest import Table
 

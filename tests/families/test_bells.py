@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from naively import NaiveBayes, compat, load
-from naively.additive.bandwidths import nrd0, quartiles
-from naively.additive.bells import COMPACT, KERNELS, log_bell
 from naively.errors import ParameterError
 from naively.families import Kernel
+from naively.families.bandwidths import nrd0, quartiles
+from naively.families.bells import COMPACT, KERNELS, log_bell
 
 GRIDS = [{}, {"points": 512}, {"points": 512, "nearest": True}]
 

@@ -11,8 +11,8 @@ from scipy import stats
 from naively import NaiveBayes, load
 from naively.errors import ParameterError
 from naively.families import Binned, Categorical, Gaussian, Kernel, Stacked, StudentT
-from naively.histogram import Histogram
 from naively.smoothing import MEstimate, NoSmoothing
+from naively.statistics.histogram import Histogram
 from tests.kernels.both import on_both
 
 FAMILIES = [

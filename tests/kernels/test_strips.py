@@ -32,7 +32,7 @@ PLACES = {
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("missing", [0.0, 0.1], ids=["known", "missing"])
 def test_the_sums_do_not_depend_on_where_the_cells_are(place, dtype, missing, monkeypatch):
-    monkeypatch.setattr("naively.door.SMALL_FRAME", 0)
+    monkeypatch.setattr("naively.table.read.SMALL_FRAME", 0)
     random = np.random.default_rng(8)
     X = random.normal(3.0, 2.0, (100, LANES + 3)).astype(dtype)
     X[random.random(X.shape) < missing] = np.nan

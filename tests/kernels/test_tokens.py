@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from naively.engines.texts import token_table
-from naively.families.tokens import TokenTable
-from naively.tallies import TokenIndex
-from naively.text_evidence import TokenScores
-from naively.tokenising import View, token_hash
+from naively.engines.tokens import token_table
+from naively.statistics.tokens import TokenTable
+from naively.text.tally import TokenIndex
+from naively.text.tokenise import View, token_hash
+from naively.weighing.text import TokenScores
 
 TEXTS = [
     "Don't stop: rock'n'roll isn't $5",

@@ -11,12 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from naively import TAN, JointBayes, NaiveBayes, tune
-from naively.diagnostics import dependence
-from naively.drift import compare, since
+from naively.analysis.diagnostics import dependence
+from naively.analysis.drift import compare, since
+from naively.analysis.selection import SelectByEvidence, drop_correlated, forward_selection
+from naively.analysis.shift import estimate_prior, learn_unlabelled
 from naively.errors import InputTypeError, ParameterError, RecipeError
 from naively.families import Text
-from naively.selection import SelectByEvidence, drop_correlated, forward_selection
-from naively.shift import estimate_prior, learn_unlabelled
 from naively.smoothing import MEstimate, PerColumn
 from tests.models import textbook
 from tests.text.messages import mailbox

@@ -6,7 +6,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 from naively.families import Text
-from naively.tokenising import words
+from naively.text.tokenise import words
 from tests.models import textbook
 
 VOCABULARY = [

@@ -8,7 +8,7 @@ from naively import NaiveBayes
 from naively.errors import ParameterError
 from naively.families import Text
 from naively.kernels.text_scores import add_token_scores
-from naively.text_evidence import add_scores
+from naively.weighing.text import add_scores
 from tests.text.messages import mailbox
 
 RECIPES = ("textbook", "fast", "auto", "strong")

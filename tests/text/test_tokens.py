@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.engines.texts import token_table
-from naively.tallies import TokenIndex, tally_texts
-from naively.tokenising import View, token_hash, words
+from naively.engines.tokens import token_table
+from naively.text.tally import TokenIndex, tally_texts
+from naively.text.tokenise import View, token_hash, words
 from tests.text.cases import cells, prose
 
 

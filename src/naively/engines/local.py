@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively.engines.category_counts import count_categories
-from naively.engines.histograms import count_histograms
-from naively.engines.joint_sums import Members, sum_jointly
-from naively.engines.power_sums import sum_powers
+from naively.engines.counts import count_categories
+from naively.engines.histogram import count_histograms
+from naively.engines.joint import Members, sum_jointly
+from naively.engines.kept_rows import sample_rows
+from naively.engines.moments import sum_powers
 from naively.engines.rows import Rows
-from naively.engines.sampling import sample_rows
-from naively.engines.texts import count_tokens
+from naively.engines.tokens import count_tokens
 from naively.families import Summary
 from naively.schema import Schema
-from naively.statistics import ColumnStatistics, Statistics
-from naively.sums import Sum, sum_by_code
-from naively.table import Table
+from naively.statistics.statistics import ColumnStatistics, Statistics
+from naively.statistics.sums import Sum, sum_by_code
+from naively.table.table import Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
 

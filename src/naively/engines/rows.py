@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.sums import Sum
-from naively.table import Table
+from naively.statistics.sums import Sum
+from naively.table.table import Table
 from naively.typing import FloatArray, IntArray
 
 CHUNK_ROWS = 1 << 16

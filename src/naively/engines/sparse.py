@@ -9,7 +9,7 @@ import numpy as np
 
 from naively.engines.threads import in_order
 from naively.kernels import repays_compiler
-from naively.sums import Grouping, Sum, exact_slices, two_product
+from naively.statistics.sums import Grouping, Sum, exact_slices, two_product
 from naively.typing import FloatArray, IntArray
 
 

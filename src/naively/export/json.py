@@ -33,7 +33,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively.decision import log_prior
 from naively.engines.threads import thread_count
 from naively.errors import ModelFileError
 from naively.export.files import AnyPath, read_bytes, replace_file, shown
@@ -53,6 +52,7 @@ from naively.export.values import flag_from, label_from, require, text_from
 from naively.families import FAMILIES, ByKind, Family, Joint, Summary
 from naively.recipes import as_recipe
 from naively.schema import Schema
+from naively.scoring.decision import log_prior
 from naively.smoothing import (
     Beta,
     Dirichlet,
@@ -65,9 +65,9 @@ from naively.smoothing import (
     PerColumn,
     Smoothing,
 )
-from naively.statistics import ColumnStatistics, Statistics, refuse_impossible
-from naively.tempered import stacked_densities
+from naively.statistics.statistics import ColumnStatistics, Statistics, refuse_impossible
 from naively.typing import AnyArray
+from naively.weighing.auto import stacked_densities
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes

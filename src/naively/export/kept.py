@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from naively.export.values import flag_from, floats_from, label_from, require, text_from, whole_from, whole_numbers_from
-from naively.families.counts import Counts
-from naively.families.histograms import Histograms
 from naively.recipes import MOST_KEPT
-from naively.reservoir import LARGEST_HASH, Reservoir
 from naively.schema import Schema
-from naively.statistics import Statistics
+from naively.statistics.counts import Counts
+from naively.statistics.histograms import Histograms
+from naively.statistics.kept_rows import LARGEST_HASH, Reservoir
+from naively.statistics.statistics import Statistics
 from naively.typing import AnyArray, IntArray
 
 # -- writing --------------------------------------------------------------------------------------------------------

@@ -20,16 +20,16 @@ from naively.export.values import (
     whole_numbers_from,
 )
 from naively.families import Summary
-from naively.families.counts import Counts
-from naively.families.histograms import Histograms
-from naively.families.joint_sums import JointSums
 from naively.families.kernel import FINE
-from naively.families.moments import Moments
-from naively.families.tokens import Tokens
-from naively.histogram import CAP, Histogram, key_of
-from naively.labels import label_order
-from naively.statistics import ColumnStatistics
-from naively.sums import Sum
+from naively.statistics.counts import Counts
+from naively.statistics.histogram import CAP, Histogram, key_of
+from naively.statistics.histograms import Histograms
+from naively.statistics.joint import JointSums
+from naively.statistics.moments import Moments
+from naively.statistics.statistics import ColumnStatistics
+from naively.statistics.sums import Sum
+from naively.statistics.tokens import Tokens
+from naively.table.labels import label_order
 from naively.typing import AnyArray
 
 LARGEST = float(np.finfo(np.float64).max)

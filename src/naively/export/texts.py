@@ -13,9 +13,9 @@ import numpy as np
 from naively.errors import ModelFileError
 from naively.export.values import ascends, flag_from, require, text_from, whole_from, whole_numbers_from
 from naively.families.text_options import MOST
-from naively.families.tokens import TokenTable, Vocabulary
-from naively.sums import Sum
-from naively.tokenising import View, token_hash
+from naively.statistics.sums import Sum
+from naively.statistics.tokens import TokenTable, Vocabulary
+from naively.text.tokenise import View, token_hash
 
 PARTS = ("mass", "documents", "observed", "dropped")
 

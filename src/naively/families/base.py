@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
-from naively.table import Kind
-from naively.tokenising import View
+from naively.table.table import Kind
+from naively.text.tokenise import View
 from naively.typing import FloatArray, IntArray, Label
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.errors import InputError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
-from naively.families.moments import Moments
 from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.statistics.moments import Moments
 from naively.typing import FloatArray
 
 ROUNDING = 1e-12

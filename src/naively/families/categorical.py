@@ -11,12 +11,12 @@ import numpy as np
 
 from naively.errors import ForgetError, ParameterError
 from naively.families.base import READS_LABELS, Family, LeftOut, Summary
-from naively.families.counts import Counts, frequencies_without, merged_labels
 from naively.families.linear import logs_and_zeros
 from naively.kernels import frozen, reference, repays_compiler
-from naively.labels import LARGEST_EXACT, as_label, label_order, positions_in, recoded
 from naively.smoothing import Smoothing, smoothed_frequencies
-from naively.table import NO_INTEGER, NOT_WHOLE, Kind, Table
+from naively.statistics.counts import Counts, frequencies_without, merged_labels
+from naively.table.labels import LARGEST_EXACT, as_label, label_order, positions_in, recoded
+from naively.table.table import NO_INTEGER, NOT_WHOLE, Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 UNKNOWN = -2
@@ -207,7 +207,7 @@ class LabelTables:
         """Add the log-probability of every row."""
         book = self.codebook
         if repays_compiler(block.size * scores.shape[1]):
-            from naively.kernels.category_counts import add_looked_up
+            from naively.kernels.counts import add_looked_up
 
             add_looked_up(frozen(block), book.low, book.size, book.offset, self._look_up_table, scores)
         else:

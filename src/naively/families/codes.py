@@ -10,8 +10,8 @@ import numpy as np
 
 from naively.errors import InputError, ParameterError
 from naively.families.categorical import Categorical
-from naively.families.counts import Counts
-from naively.table import Kind
+from naively.statistics.counts import Counts
+from naively.table.table import Kind
 from naively.typing import Label
 
 MOST_CODES = 1 << 20

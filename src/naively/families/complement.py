@@ -10,11 +10,11 @@ import numpy as np
 
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
-from naively.families.counts import what_is_left
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
-from naively.families.moments import Moments
 from naively.smoothing import Smoothing, share, smoothed_frequencies
-from naively.sums import Sum
+from naively.statistics.counts import what_is_left
+from naively.statistics.moments import Moments
+from naively.statistics.sums import Sum
 from naively.typing import AnyArray, FloatArray, IntArray
 
 

@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.intervals import IntervalEstimate
 from naively.families.linear import classes_last
-from naively.families.moments import Moments, placed
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
-from naively.sums import Sum
+from naively.statistics.moments import Moments, placed
+from naively.statistics.sums import Sum
 from naively.typing import FloatArray, IntArray
 
 LARGEST_DEVIATION = 1e150

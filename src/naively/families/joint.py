@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.errors import InputError, ParameterError
 from naively.families.base import READS_LABELS, Family, LeftOut, Summary
-from naively.families.combinations import patterns
-from naively.families.counts import merged_labels
 from naively.families.joint_normal import Densities, Normals, Rule, known_of
-from naively.families.joint_sums import JointSums, cell_key
 from naively.families.joint_table import MOST_KEPT, Marginal, ProductTable
-from naively.labels import positions_in, recoded
 from naively.smoothing import Smoothing
-from naively.table import Kind, Table
+from naively.statistics.combinations import patterns
+from naively.statistics.counts import merged_labels
+from naively.statistics.joint import JointSums, cell_key
+from naively.table.labels import positions_in, recoded
+from naively.table.table import Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 UNKNOWN = -2

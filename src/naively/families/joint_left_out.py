@@ -8,11 +8,11 @@ from naively.errors import ForgetError
 from naively.families.base import LeftOut
 from naively.families.joint import Block, JointEstimate, JointFamily, block_reader
 from naively.families.joint_normal import Densities, Known, Pooled, Spread, known_of, spread_of
-from naively.families.joint_sums import NEVER_LEARNT, JointSums
 from naively.families.joint_table import LARGEST_PRODUCT, frequencies
-from naively.labels import positions_in
 from naively.smoothing import Smoothing
-from naively.sums import Sum
+from naively.statistics.joint import NEVER_LEARNT, JointSums
+from naively.statistics.sums import Sum
+from naively.table.labels import positions_in
 from naively.typing import AnyArray, FloatArray, IntArray
 
 

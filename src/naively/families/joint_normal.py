@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from naively.families.joint_sums import JointSums
-from naively.sums import Sum
+from naively.statistics.joint import JointSums
+from naively.statistics.sums import Sum
 from naively.typing import AnyArray, FloatArray
 
 SPREAD_OF_A_CONSTANT = 2.0**-88

@@ -14,9 +14,9 @@ from math import prod
 
 import numpy as np
 
-from naively.families.combinations import Combinations
-from naively.families.joint_sums import JointSums, cell_key
 from naively.smoothing import Smoothing, share
+from naively.statistics.combinations import Combinations
+from naively.statistics.joint import JointSums, cell_key
 from naively.typing import AnyArray, FloatArray, IntArray
 
 MOST_KEPT = 256

@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from naively.additive.bells import KERNELS, bells
-from naively.additive.curves import Curve, Curves
-from naively.additive.densities import Density, Sample, kernel, kernel_of_scores, rescaled
-from naively.checks import require_number, require_whole
+from naively._checks import require_number, require_whole
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
+from naively.families.bells import KERNELS, bells
+from naively.families.curves import Curve, Curves
+from naively.families.densities import Density, Sample, kernel, kernel_of_scores, rescaled
 from naively.families.gaussian import centred
-from naively.families.histograms import Histograms, left_out
-from naively.families.moments import Moments
 from naively.smoothing import Smoothing
+from naively.statistics.histograms import Histograms, left_out
+from naively.statistics.moments import Moments
 from naively.typing import FloatArray, IntArray
 
 ROOM = 5.0

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from naively.families.base import LeftOut
-from naively.families.moments import Moments
 from naively.kernels import frozen, repays_compiler
-from naively.table import with_data
+from naively.statistics.moments import Moments
+from naively.table.table import with_data
 from naively.typing import AnyArray, FloatArray, IntArray
 
 LARGEST_COUNT = 1e280

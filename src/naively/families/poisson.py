@@ -10,8 +10,8 @@ import numpy as np
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
-from naively.families.moments import Moments
 from naively.smoothing import Lidstone, Smoothing
+from naively.statistics.moments import Moments
 from naively.typing import FloatArray
 
 

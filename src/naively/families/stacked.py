@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from naively.additive.curves import Curve, Curves
-from naively.additive.densities import FAMILIES, Sample
-from naively.additive.stacking import StackedColumn, stack
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut, Summary
+from naively.families.curves import Curve, Curves
+from naively.families.densities import FAMILIES, Sample
 from naively.families.gaussian import centred
-from naively.families.histograms import Histograms, left_out
-from naively.families.moments import Moments
+from naively.families.stacking import StackedColumn, stack
 from naively.smoothing import Smoothing
+from naively.statistics.histograms import Histograms, left_out
+from naively.statistics.moments import Moments
 
 DENSITIES = tuple(FAMILIES)
 

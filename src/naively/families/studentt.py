@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.additive.densities import (
+from naively._checks import require_number
+from naively.errors import ParameterError
+from naively.families.base import Family, LeftOut, Summary
+from naively.families.densities import (
     PRIOR_ROWS,
     PRIOR_SHAPE,
     VARIANCE_FLOOR,
@@ -17,14 +20,11 @@ from naively.additive.densities import (
     pooled_predictive,
     student_predictive,
 )
-from naively.checks import require_number
-from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
 from naively.families.gaussian import LARGEST_DEVIATION, Centred, centred, left_out, pooled
 from naively.families.linear import classes_last
-from naively.families.moments import Moments
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
+from naively.statistics.moments import Moments
 from naively.typing import FloatArray
 
 

@@ -14,10 +14,10 @@ from naively.families.linear import logs_and_zeros
 from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of, whole
 from naively.families.text_views import DrawnView, TokenView, WeighedView
 from naively.families.text_without import left_out_views
-from naively.families.tokens import Tokens, TokenTable, Vocabulary
 from naively.smoothing import Lidstone, Smoothing, smoothed_frequencies
-from naively.table import Kind
-from naively.tokenising import View
+from naively.statistics.tokens import Tokens, TokenTable, Vocabulary
+from naively.table.table import Kind
+from naively.text.tokenise import View
 from naively.typing import FloatArray
 
 EVENTS = ("multinomial", "bernoulli", "complement")
@@ -30,7 +30,7 @@ Texts = Sequence[Sequence[str | None]]
 class Text(Family):
     """A column of prose: messages, reviews, articles, titles.
 
-    A text is cut into tokens by the rule of `naively.tokenising`: words in any script, emoji and currency signs;
+    A text is cut into tokens by the rule of `naively.text.tokenise`: words in any script, emoji and currency signs;
     scripts without spaces give pairs of letters.
 
     Parameters

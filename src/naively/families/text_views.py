@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from naively.families.tokens import TokenTable, Vocabulary, masses
-from naively.tallies import KnownRows
-from naively.tokenising import View
+from naively.statistics.tokens import TokenTable, Vocabulary, masses
+from naively.text.tally import KnownRows
+from naively.text.tokenise import View
 from naively.typing import AnyArray, FloatArray, IntArray
 
 FEW = 8

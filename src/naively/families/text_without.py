@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.families.tokens import Tokens, TokenTable, masses
-from naively.tokenising import View
+from naively.statistics.tokens import Tokens, TokenTable, masses
+from naively.text.tokenise import View
 from naively.typing import FloatArray, IntArray
 
 ALMOST_NOTHING = 1e-9

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.errors import ParameterError
 from naively.families.base import Estimate, Family, LeftOut, Summary
 from naively.families.categorical import LabelTables
@@ -16,7 +16,7 @@ from naively.families.gaussian import Gaussian, GaussianEstimate
 from naively.families.multinomial import Multinomial
 from naively.families.stacked import Stacked
 from naively.smoothing import Smoothing
-from naively.table import Kind
+from naively.table.table import Kind
 from naively.typing import AnyArray, FloatArray, Label
 
 ZERO = -1075 * math.log(2)

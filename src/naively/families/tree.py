@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively.analysis.independence import conditional_mutual_information, maximum_spanning_tree
 from naively.errors import ForgetError, InputError
 from naively.families.base import READS_LABELS, Family, LeftOut, Summary
-from naively.families.counts import merged_labels
 from naively.families.joint import Block, block_reader
-from naively.families.joint_sums import JointSums
-from naively.independence import conditional_mutual_information, maximum_spanning_tree
 from naively.smoothing import Smoothing, shares, smoothed_frequencies
-from naively.table import Kind, Table
+from naively.statistics.counts import merged_labels
+from naively.statistics.joint import JointSums
+from naively.table.table import Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 LARGEST_TABLE_BYTES = 2 << 30

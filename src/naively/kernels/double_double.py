@@ -12,7 +12,7 @@ from numba import config, njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from naively.sums import two_product
+from naively.statistics.sums import two_product
 from naively.typing import FloatArray
 
 if config.DISABLE_JIT:

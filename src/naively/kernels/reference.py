@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively.sums import Grouping, Sum, sum_by_code, two_product
+from naively.statistics.sums import Grouping, Sum, sum_by_code, two_product
 from naively.typing import FloatArray, IntArray
 
 

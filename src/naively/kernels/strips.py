@@ -18,7 +18,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from naively.sums import two_product
+from naively.statistics.sums import two_product
 from naively.typing import AnyArray, FloatArray, IntArray
 
 LANES = 8

@@ -25,7 +25,7 @@ def add_token_scores(
     ratio: FloatArray,
     against: FloatArray,
 ) -> None:
-    """Add to `ratio` and `against` (rows, classes) what the tokens say; see `naively.text_evidence.add_scores`."""
+    """Add to `ratio` and `against` (rows, classes) what the tokens say; see `naively.weighing.text.add_scores`."""
     n_rows, n_classes, n_tokens = bounds.shape[0] - 1, totals.shape[0], marginal.shape[0]
     everything = totals.sum()
     odds = (1.0 - share) / share

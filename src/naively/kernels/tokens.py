@@ -1,4 +1,4 @@
-"""Reading UTF-8 bytes as tokens, the compiled twin of `naively.tokenising`.
+"""Reading UTF-8 bytes as tokens, the compiled twin of `naively.text.tokenise`.
 
 `scan` turns the bytes of texts into a stream of words; `runs` and `character_grams` make other streams of it; `spell`
 gives the letters of tokens. A stream is hashes, and where each token starts and ends in the bytes.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively.additive.calibration import Calibration
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
-from naively.explanation import FIELDS, PRIOR
 from naively.plots.axes import axes_or_new, colour_of
+from naively.scoring.calibration import Calibration
+from naively.scoring.explanation import FIELDS, PRIOR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

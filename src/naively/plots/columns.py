@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively.analysis.distributions import distributions
 from naively.classifier import NaiveBayes
-from naively.distributions import distributions
 from naively.errors import ParameterError
 from naively.families import Bernoulli, Categorical, Poisson, Thresholded
 from naively.families.gaussian import centred, pooled
-from naively.families.histograms import Histograms
-from naively.families.moments import Moments
 from naively.plots.axes import RESOLUTION, axes_or_new, colour_of
 from naively.recipes import as_recipe
 from naively.schema import position_of
-from naively.table import ArrayTable
+from naively.statistics.histograms import Histograms
+from naively.statistics.moments import Moments
+from naively.table.table import ArrayTable
 from naively.typing import FloatArray
 
 if TYPE_CHECKING:

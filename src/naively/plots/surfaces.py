@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from naively.classifier import NaiveBayes
-from naively.decision import Decider
-from naively.door import read_table
 from naively.errors import ParameterError
 from naively.families import Gaussian
 from naively.plots.axes import RESOLUTION, axes_or_new, colour_of
 from naively.schema import position_of
-from naively.table import ArrayTable
-from naively.target import read_target
+from naively.scoring.decision import Decider
+from naively.table.read import read_table
+from naively.table.table import ArrayTable
+from naively.table.target import read_target
 from naively.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:

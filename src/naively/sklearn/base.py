@@ -11,15 +11,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.classifier import NaiveBayes
-from naively.decision import log_prior
 from naively.errors import InputError, ParameterError, listed
 from naively.families import Estimate, Family
-from naively.families.moments import Moments
+from naively.scoring.decision import log_prior
 from naively.smoothing import Dirichlet, Lidstone, Smoothing
 from naively.state import learning_lock
-from naively.target import read_rows, read_target
+from naively.statistics.moments import Moments
+from naively.table.target import read_rows, read_target
 from naively.typing import AnyArray, FloatArray
 
 

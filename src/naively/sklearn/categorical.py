@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from naively.columns_table import ColumnsTable
-from naively.door import read_table
 from naively.errors import InputError, ParameterError
 from naively.families import Codes
-from naively.families.counts import Counts
 from naively.sklearn.base import DiscreteDropIn
 from naively.sklearn.counts import logs_of
 from naively.smoothing import Smoothing
-from naively.table import ArrayTable, SparseTable, Table
+from naively.statistics.counts import Counts
+from naively.table.columns import ColumnsTable
+from naively.table.read import read_table
+from naively.table.table import ArrayTable, SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
 BLOCK_CELLS = 1 << 16

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.classifier import NaiveBayes
 from naively.families import Gaussian
 from naively.families.gaussian import pooled
-from naively.families.moments import Moments
 from naively.sklearn.base import DropIn, Learnt
+from naively.statistics.moments import Moments
 from naively.typing import AnyArray, FloatArray
 
 

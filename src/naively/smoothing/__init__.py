@@ -22,7 +22,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.errors import ParameterError
 from naively.smoothing.base import Smoothing, per_value, share, shares, smoothed_frequencies
 from naively.smoothing.conjugate import Beta, Dirichlet

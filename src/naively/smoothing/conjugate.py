@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.errors import ParameterError
 from naively.smoothing.base import Smoothing, finite_numbers, per_value
 from naively.typing import FloatArray

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.checks import require_number
+from naively._checks import require_number
 from naively.errors import ParameterError
 from naively.smoothing.base import Smoothing, finite_numbers
 from naively.typing import FloatArray

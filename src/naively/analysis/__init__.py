@@ -1,0 +1,1 @@
+"""What else a model can be asked."""

@@ -1,1 +1,0 @@
-"""Experts that relax the independence assumption, and the pool that joins them with ``auto``."""

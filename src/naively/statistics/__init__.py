@@ -1,0 +1,1 @@
+"""What is added up: each statistic merges with ``+`` and forgets."""

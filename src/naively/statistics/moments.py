@@ -1,0 +1,240 @@
+"""Power sums of numeric columns, per class: the statistics of all families that read numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from naively.errors import ForgetError
+from naively.statistics.sums import SMALLEST_SQUARE, WEIGHT_NOISE, Sum
+from naively.typing import AnyArray, FloatArray, IntArray
+
+VALUE_TOLERANCE = 2.0**-40
+"""Sums of values that rows cannot leave are refused if they are off by more than this share of the largest so far."""
+
+ROUNDING = 1e-9
+"""Sums that differ by no more than this share are equal, but for rounding."""
+
+
+def most_weight(weight: FloatArray, peak: FloatArray) -> FloatArray:
+    """The largest that a part of a weight can be, given rounding; `peak` is the largest weight that was ever there."""
+    return weight * (1 + ROUNDING) + WEIGHT_NOISE * peak
+
+
+def has_impossible_spread(weight: FloatArray, total: FloatArray, square: FloatArray, scale: FloatArray) -> AnyArray:
+    """Where squares are smaller than their mean allows; rounding is judged by `scale`, a weight times a square.
+
+    Squares so small that they lose digits, or so large that a product overflows, prove nothing.
+    """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        rounding = VALUE_TOLERANCE * scale + SMALLEST_SQUARE * (1 + weight) ** 2
+        return np.asarray(total**2 > weight * square * (1 + ROUNDING) + rounding)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weight, sum and sum of squares of each column in each class; each Sum has shape (classes, columns).
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The names, in the order of the second axis.
+    total : Sum
+        Sum of weight * x over the known cells.
+    observed : Sum or None
+        Sum of weight over the known cells; None where no family asks for it.
+    square : Sum or None
+        Sum of weight * x**2; None where no family asks for it.
+    peak : ndarray of shape (classes, columns) or None
+        The largest that `square` (or `total`, where there is no `square`) has been; None: it is the present one,
+        since nothing was ever forgotten. Rounding is judged by it.
+    """
+
+    columns: tuple[str, ...]
+    total: Sum
+    observed: Sum | None = None
+    square: Sum | None = None
+    peak: FloatArray | None = field(default=None, compare=False)
+
+    @classmethod
+    def empty(cls, columns: tuple[str, ...], n_classes: int, observed: bool, square: bool) -> Moments:
+        """No rows at all."""
+        shape = (n_classes, len(columns))
+        return cls(
+            columns, Sum.zeros(shape), Sum.zeros(shape) if observed else None, Sum.zeros(shape) if square else None
+        )
+
+    def _map(self, change: Callable[[Sum], Sum], columns: tuple[str, ...] | None = None) -> Moments:
+        return Moments(
+            self.columns if columns is None else columns,
+            change(self.total),
+            None if self.observed is None else change(self.observed),
+            None if self.square is None else change(self.square),
+            None if self.peak is None else change(Sum(self.peak)).high,
+        )
+
+    @property
+    def largest(self) -> FloatArray:
+        """The largest that the sums of squares (or the totals, where there are none) have been."""
+        now = self.total.high if self.square is None else self.square.high
+        return now if self.peak is None else np.maximum(now, self.peak)
+
+    def __add__(self, other: Moments) -> Moments:
+        """Merge two tables of the same columns and classes."""
+        merged = Moments(
+            self.columns,
+            self.total + other.total,
+            None if self.observed is None or other.observed is None else self.observed + other.observed,
+            None if self.square is None or other.square is None else self.square + other.square,
+        )
+        if self.peak is None and other.peak is None:
+            return merged
+        return replace(merged, peak=np.maximum(np.maximum(self.largest, other.largest), merged.largest))
+
+    def less(self, other: Moments, peak: FloatArray) -> Moments:
+        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
+        return self._less(other, peak[:, None])
+
+    def _less(self, other: Moments, peak: FloatArray) -> Moments:
+        """Forget; `peak` broadcasts against the sums."""
+        largest = self.largest
+        scale = largest if self.square is None else np.sqrt(peak * np.maximum(largest, 0.0))
+        total = (self.total - other.total).without_noise(scale)
+        observed = square = None
+        if self.square is not None and other.square is not None:
+            square = self._not_negative((self.square - other.square).without_noise(largest), largest, "sum of squares")
+        else:  # what is summed without its squares is never negative
+            total = self._not_negative(total, largest, "total")
+        if self.observed is not None and other.observed is not None:
+            observed = self.observed.less(other.observed, peak)
+            self._refuse_where(observed.high < 0, "weight")
+            gone = observed.high == 0
+            total = self._gone(total, gone, scale, "sum where no weight is left")
+            if square is not None:
+                square = self._gone(square, gone, largest, "sum of squares where no weight is left")
+        return Moments(self.columns, total, observed, square, largest)
+
+    def _not_negative(self, part: Sum, scale: FloatArray, what: str) -> Sum:
+        self._refuse_where(part.high < -VALUE_TOLERANCE * scale, what)
+        return part.zeroed(part.high < 0)
+
+    def _gone(self, part: Sum, gone: AnyArray, scale: FloatArray, what: str) -> Sum:
+        """Nothing where no weight is left; refused where more than rounding would stay."""
+        self._refuse_where(gone & (np.abs(part.high) > VALUE_TOLERANCE * scale), what)
+        return part.zeroed(gone)
+
+    def impossible(self, class_weight: FloatArray, peak: FloatArray, yes_or_no: bool) -> AnyArray:
+        """Which cells no rows can leave: more known cells than rows, more "yes" than cells, events without a row."""
+        if self.observed is None:
+            gone = class_weight[:, None] == 0
+            return np.asarray(gone & (np.abs(self.total.high) > VALUE_TOLERANCE * self.largest))
+        bad = self.observed.high > most_weight(class_weight, peak)[:, None]
+        if yes_or_no:
+            bad |= self.total.high > most_weight(self.observed.high, peak[:, None])
+        if self.square is not None:
+            scale = peak[:, None] * self.largest
+            bad |= has_impossible_spread(self.observed.high, self.total.high, self.square.high, scale)
+        return np.asarray(bad)
+
+    def _refuse_where(self, bad: Any, what: str) -> None:
+        if np.any(bad):
+            column = self.columns[int(np.argwhere(bad)[0][1])]
+            raise ForgetError(
+                f"Column {column!r}: forgetting these rows would leave an impossible {what}, so they were never all "
+                "learnt by this model (or with other weights or classes). Forget only rows that were learnt."
+            )
+
+    def scaled(self, factor: float) -> Moments:
+        """Every row's weight times a factor."""
+        return self._map(lambda part: part * factor)
+
+    def for_classes(self, positions: IntArray, n_classes: int) -> Moments:
+        """The same sums under another numbering of the classes; negative positions are dropped."""
+        kept = positions >= 0
+        shape = (n_classes, len(self.columns))
+        return self._map(lambda part: part[kept].spread(shape, positions[kept]))
+
+    def for_columns(self, columns: Sequence[str]) -> Moments:
+        """The sums of these columns in this order, zeros for one that is not here."""
+        columns = tuple(columns)
+        if columns == self.columns:
+            return self
+        index = {name: position for position, name in enumerate(self.columns)}
+        places = [place for place, name in enumerate(columns) if name in index]
+        sources = [index[columns[place]] for place in places]
+        if len(places) == len(columns):
+            return self._map(lambda part: part[:, sources], columns)
+        shape = (self.total.shape[0], len(columns))
+        return self._map(lambda part: part[:, sources].spread(shape, (slice(None), places)), columns)
+
+    def aligned_with(self, other: Moments) -> tuple[Moments, Moments]:
+        """Both under the same columns."""
+        if self.columns == other.columns:
+            return self, other
+        columns = tuple(dict.fromkeys(self.columns + other.columns))
+        return self.for_columns(columns), other.for_columns(columns)
+
+    def tidy(self) -> Moments:
+        """Nothing is kept for what has gone."""
+        return self
+
+    # -- Leave-one-out --------------------------------------------------------------------------------------------
+
+    def without_each(self, block: FloatArray, codes: IntArray, weights: FloatArray) -> Moments:
+        """The sums without one row at a time, (classes, rows, columns): a row is in one class only.
+
+        An estimate that treats its axes as classes first and columns last takes these as it takes any others.
+        """
+        own = self.of_own_class(block, codes, weights)
+
+        def beside(everyone: Sum, mine: Sum) -> Sum:
+            high = placed(everyone.high, mine.high, codes)
+            if everyone.low is None and mine.low is None:
+                return Sum(high)
+            low, my_low = (np.zeros(part.shape) if part.low is None else part.low for part in (everyone, mine))
+            return Sum(high, placed(low, my_low, codes))
+
+        return Moments(
+            self.columns,
+            beside(self.total, own.total),
+            None if self.observed is None or own.observed is None else beside(self.observed, own.observed),
+            None if self.square is None or own.square is None else beside(self.square, own.square),
+        )
+
+    def of_own_class(self, block: FloatArray, codes: IntArray, weights: FloatArray) -> Moments:
+        """The sums of each row's class without the row, (rows, columns)."""
+        own = self._map(lambda part: part[codes])
+        return own._less(self._of_rows(block, weights), own._weight())
+
+    def of_all_classes(self, block: FloatArray, weights: FloatArray) -> Moments:
+        """The sums over all classes without the row, (rows, columns)."""
+        everything = self._map(lambda part: part.total(0).reshaped((1, len(self.columns))))
+        return everything._less(self._of_rows(block, weights), everything._weight())
+
+    def _weight(self) -> FloatArray:
+        """The weight by which rounding is judged where that of the classes is not known."""
+        return np.ones(self.total.shape) if self.observed is None else self.observed.high
+
+    def _of_rows(self, block: FloatArray, weights: FloatArray) -> Moments:
+        """What each row adds, (rows, columns)."""
+        missing = np.isnan(block)
+        weight = np.where(missing, 0.0, weights[:, None])
+        values = np.where(missing, 0.0, block)
+        total = Sum(weight) * Sum(values)
+        observed = None if self.observed is None else Sum(weight)
+        return Moments(self.columns, total, observed, None if self.square is None else total * Sum(values))
+
+
+def placed(everyone: FloatArray, own: FloatArray, codes: IntArray) -> FloatArray:
+    """What holds for all rows, (classes, columns), once per row, with what holds for the row's own class in place.
+
+    Returns
+    -------
+    ndarray of shape (classes, rows, columns)
+    """
+    result = np.repeat(everyone[:, None, :], len(codes), axis=1)
+    result[codes, np.arange(len(codes))] = own
+    return np.asarray(result)

@@ -1,0 +1,289 @@
+"""The sum: the weight of each class, and each column's statistics. A model is this and nothing else.
+
+`empty` is the identity, ``+`` merges, ``-`` forgets, `scaled` decays. Classes, columns and values are aligned by label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from naively.errors import ForgetError, InputError, SchemaError
+from naively.families import Summary
+from naively.statistics.counts import Counts
+from naively.statistics.histograms import Histograms
+from naively.statistics.joint import JointSums
+from naively.statistics.kept_rows import Reservoir
+from naively.statistics.moments import Moments, most_weight
+from naively.statistics.sums import Sum
+from naively.statistics.tokens import Tokens
+from naively.table.labels import label_array, object_array
+from naively.typing import AnyArray, FloatArray, IntArray
+
+ColumnStatistics = Moments | Counts | Histograms | JointSums | Tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What has been learnt.
+
+    Parameters
+    ----------
+    classes : ndarray
+        The class labels, sorted.
+    class_weight : Sum of shape (n_classes,)
+        The weight of the rows of each class.
+    tables : mapping from Summary to Moments, Counts, Histograms, JointSums or Tokens
+        The statistics of the columns, those with equal summaries together.
+    kept : Reservoir or None
+        A sample of the rows, for the recipes that need one.
+    peak : ndarray of shape (n_classes,) or None
+        The largest weight that each class has had; None: it is the present one, since nothing was ever forgotten.
+        Rounding is judged by it. It is no part of what was learnt, and equal statistics may differ in it.
+    """
+
+    classes: AnyArray
+    class_weight: Sum
+    tables: Mapping[Summary, ColumnStatistics]
+    kept: Reservoir | None = None
+    peak: FloatArray | None = None
+
+    @classmethod
+    def empty(cls) -> Statistics:
+        """What is known before the first row."""
+        return cls(np.array([], dtype=object), Sum.zeros(0), {})
+
+    def __eq__(self, other: object) -> bool:
+        """Bitwise equality, whatever the order of the columns."""
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        return (
+            self.classes.tolist() == other.classes.tolist()
+            and self.class_weight == other.class_weight
+            and self.tables.keys() == other.tables.keys()
+            and all(_same(table, other.tables[summary]) for summary, table in self.tables.items())
+            and self.kept == other.kept
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def largest_weight(self) -> FloatArray:
+        """The largest weight that each class has had, (n_classes,)."""
+        now = self.class_weight.high
+        return now if self.peak is None else np.maximum(now, self.peak)
+
+    def __add__(self, other: Statistics) -> Statistics:
+        left, right = self._aligned_with(other)
+        with np.errstate(over="ignore", invalid="ignore"):
+            tables = {
+                summary: _bounded(summary, _added(left.tables[summary], right.tables[summary]))
+                for summary in left.tables
+            }
+        for table in tables.values():
+            _refuse_overflow(table)
+        weight, peak = left.class_weight + right.class_weight, None
+        if left.peak is not None or right.peak is not None:
+            peak = np.maximum(np.maximum(left.largest_weight, right.largest_weight), weight.high)
+        return Statistics(left.classes, weight, tables, left._kept_with(right), peak)
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        unknown = [label for label in other.classes.tolist() if label not in self.classes.tolist()]
+        if unknown:
+            raise ForgetError(f"The class {unknown[0]!r} was never learnt, so no row of it can be forgotten.")
+        left, right = self._aligned_with(other)
+        peak = left.largest_weight
+        weight = left.class_weight.less(right.class_weight, peak)
+        if (weight.high < 0).any():
+            label = left.classes.tolist()[int(np.argmin(weight.high))]
+            raise ForgetError(f"More rows of class {label!r} would be forgotten than were learnt.")
+        tables = {summary: _subtracted(left.tables[summary], right.tables[summary], peak) for summary in left.tables}
+        for summary, table in tables.items():
+            refuse_impossible(summary, table, weight.high, peak)
+        kept = None if left.kept is None else left.kept.less(right.kept, peak)
+        return Statistics(left.classes, weight, tables, kept, peak).without_empty_classes()
+
+    def scaled(self, factor: float) -> Statistics:
+        """Every row's weight times a factor."""
+        tables = {summary: table.scaled(factor) for summary, table in self.tables.items()}
+        kept = None if self.kept is None else self.kept.scaled(factor)
+        peak = None if self.peak is None else self.peak * factor
+        return Statistics(self.classes, self.class_weight * factor, tables, kept, peak)
+
+    def table(self, summary: Summary) -> ColumnStatistics:
+        """The statistics of that kind; empty ones if no column has them."""
+        return self.tables.get(summary) or empty_table(summary, (), len(self.classes))
+
+    def _kept_with(self, other: Statistics) -> Reservoir | None:
+        """The sample of both; none if one of them has rows but kept none."""
+        if not self.class_weight.high.any() or not other.class_weight.high.any():
+            return self.kept if self.class_weight.high.any() else other.kept
+        return None if self.kept is None or other.kept is None else self.kept + other.kept
+
+    def with_classes(self, classes: AnyArray) -> Statistics:
+        """The same among these classes, which must include all that have weight."""
+        if same_classes(classes, self.classes):
+            return self
+        place = {label: position for position, label in enumerate(classes.tolist())}
+        positions = np.array([place.get(label, -1) for label in self.classes.tolist()], dtype=np.int64)
+        return self._renumbered(positions, classes)
+
+    def without_empty_classes(self) -> Statistics:
+        """The same without the classes that no row has (any more)."""
+        present = self.class_weight.high > 0
+        if present.all():
+            return self
+        positions = np.where(present, np.cumsum(present) - 1, -1)
+        return self._renumbered(positions, self.classes[present])
+
+    def _renumbered(self, positions: IntArray, classes: AnyArray) -> Statistics:
+        stays = positions >= 0
+        weight = self.class_weight[stays].spread((len(classes),), positions[stays])
+        tables = {summary: table.for_classes(positions, len(classes)) for summary, table in self.tables.items()}
+        kept = None if self.kept is None else self.kept.for_classes(positions)
+        peak = None if self.peak is None else Sum(self.peak[stays]).spread((len(classes),), positions[stays]).high
+        return Statistics(classes, weight, tables, kept, peak)
+
+    def _aligned_with(self, other: Statistics) -> tuple[Statistics, Statistics]:
+        """Both under the union of their classes, with the same summaries."""
+        left, right = self, other
+        if not same_classes(self.classes, other.classes):
+            classes = merged_classes(self.classes, other.classes)
+            left, right = self.with_classes(classes), other.with_classes(classes)
+        if left.tables.keys() == right.tables.keys():
+            return left, right
+        return left._with_tables_of(right), right._with_tables_of(left)
+
+    def _with_tables_of(self, other: Statistics) -> Statistics:
+        """The same, with empty tables for the summaries that only the other has."""
+        tables = dict(self.tables)
+        for summary, table in other.tables.items():
+            if summary not in tables:
+                tables[summary] = empty_table(summary, (), len(self.classes))
+            _refuse_clash(tables, summary, table)
+        return replace(self, tables=tables)
+
+
+def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, table: ColumnStatistics) -> None:
+    for other_summary, other in tables.items():
+        kinds = {other_summary.kind, summary.kind}
+        beside = kinds in ({"moments", "histogram"}, {"joint"}, {"tokens"})  # both are kept of some columns
+        if other_summary != summary and not beside and (shared := set(other.columns) & set(table.columns)):
+            raise SchemaError(
+                f"Column {sorted(shared)[0]!r} was counted in two ways, {other_summary} and {summary}. "
+                "Use the same families and factors in both models."
+            )
+
+
+def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> ColumnStatistics:
+    """The statistics of no rows."""
+    if summary.kind == "counts":
+        return Counts.empty(columns, n_classes)
+    if summary.kind == "histogram":
+        return Histograms.empty(columns, n_classes)
+    if summary.kind == "tokens":
+        return Tokens.empty(columns, n_classes)
+    if summary.kind == "joint":
+        return JointSums.empty(summary.labels, summary.numbers, n_classes)
+    return Moments.empty(columns, n_classes, summary.observed, summary.squares)
+
+
+def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
+    """The sorted union of two arrays of class labels."""
+    if len(first) == 0 or len(second) == 0:
+        return second if len(first) == 0 else first
+    if same_classes(first, second):
+        return first
+    if _is_text(first) != _is_text(second):
+        raise SchemaError(
+            f"Classes must be of one type, but {first.tolist()[0]!r} and {second.tolist()[0]!r} meet. "
+            "Convert them to strings."
+        )
+    union = sorted({**dict.fromkeys(first.tolist()), **dict.fromkeys(second.tolist())})
+    if _is_text(first):
+        return object_array(union) if "O" in (first.dtype.kind, second.dtype.kind) else label_array(union)
+    return label_array(union, _number_type(first, second))
+
+
+def same_classes(first: AnyArray, second: AnyArray) -> bool:
+    """Whether two arrays hold the same labels; of two types they are compared as Python numbers, without rounding."""
+    if first is second or first.dtype == second.dtype:
+        return bool(first is second or np.array_equal(first, second))
+    return bool(first.tolist() == second.tolist())
+
+
+def _number_type(first: AnyArray, second: AnyArray) -> Any:
+    """The type for the numbers of both: NumPy's, but whole numbers stay whole, and objects need not stay objects."""
+    common = np.result_type(first, second)
+    whole = first.dtype.kind in "biu" and second.dtype.kind in "biu"
+    return np.int64 if common.kind == "O" or (whole and common.kind == "f") else common
+
+
+def _is_text(classes: AnyArray) -> bool:
+    return isinstance(classes.tolist()[0], str)
+
+
+def _bounded(summary: Summary, table: ColumnStatistics) -> ColumnStatistics:
+    """The same within the size that the user has set."""
+    if summary.view is None or summary.view.most_tokens is None or not isinstance(table, Tokens):
+        return table
+    return table.pruned(summary.view.most_tokens)
+
+
+def _added(left: ColumnStatistics, right: ColumnStatistics) -> ColumnStatistics:
+    left, right = left.aligned_with(right)  # type: ignore[arg-type]
+    return left + right  # type: ignore[operator]
+
+
+def _subtracted(left: ColumnStatistics, right: ColumnStatistics, peak: FloatArray) -> ColumnStatistics:
+    left, right = left.aligned_with(right)  # type: ignore[arg-type]
+    return left.less(right, peak).tidy()  # type: ignore[arg-type]
+
+
+def _same(first: ColumnStatistics, second: ColumnStatistics) -> bool:
+    return sorted(first.columns) == sorted(second.columns) and first == second.for_columns(first.columns)
+
+
+def refuse_impossible(
+    summary: Summary, table: ColumnStatistics, class_weight: FloatArray, peak: FloatArray | None = None
+) -> None:
+    """Refuse what no rows can leave: more known cells than rows, more "yes" than cells, events without a row."""
+    peak = class_weight if peak is None else peak
+    if isinstance(table, Histograms):
+        return
+    most = most_weight(class_weight, peak)[:, None]
+    if isinstance(table, JointSums):
+        table.refuse_impossible(class_weight, peak)
+        return
+    if isinstance(table, Tokens):
+        observed = [one.observed.high for one in table.tables]
+        bad = np.stack(observed, axis=1) > most if observed else np.zeros((len(most), 0), dtype=bool)
+    elif isinstance(table, Counts):
+        known = np.add.reduceat(np.column_stack([table.cells.high, class_weight * 0]), table.offsets[:-1], axis=1)
+        known = np.where(np.diff(table.offsets) > 0, known, 0.0)
+        bad = known > most
+    else:
+        bad = table.impossible(class_weight, peak, summary.above is not None)
+    if bad.any():
+        column = table.columns[int(np.argwhere(bad)[0][1])]
+        raise ForgetError(
+            f"Column {column!r}: no rows could leave what would be left, so these rows were never all learnt by this "
+            "model (or with other weights or classes). Forget only rows that were learnt."
+        )
+
+
+def _refuse_overflow(table: ColumnStatistics) -> None:
+    """Refuse sums that have become too large for a float64."""
+    if isinstance(table, JointSums):
+        table.refuse_overflow()
+    elif isinstance(table, Moments):
+        for part in (table.total, table.square):
+            if part is not None and not part.is_finite():
+                place = int(np.argwhere(~np.isfinite(part.high + part.low_or_zero))[0][1])
+                raise InputError(
+                    f"The sums of column {table.columns[place]!r} become too large for a float64. Rescale the column "
+                    "to within 1e150."
+                )

@@ -1,0 +1,1 @@
+"""Texts, cut into tokens and tallied."""

@@ -1,0 +1,1 @@
+"""How much to believe each term: the recipes "fast", "auto" and "strong"."""
