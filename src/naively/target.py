@@ -11,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from naively.door import read_table
 from naively.errors import InputError, InputTypeError, SchemaError, listed
-from naively.labels import encode_arrow, encode_objects, exact_array, label_array, object_array, recoded
+from naively.labels import encode_array, encode_arrow, exact_array, label_array, object_array, recoded
 from naively.table import Table, require_rows
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -48,7 +48,7 @@ def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
         _refuse_fractions(values)
         return _encoded_floats(values)
     if kind in "UOT":
-        codes, labels = encode_objects(values.tolist(), "y")
+        codes, labels = encode_array(values, "y")
         _refuse_missing(codes < 0)
         classes = _class_array(labels)
         if kind == "O" and classes.dtype.kind == "U":
