@@ -271,7 +271,7 @@ def _changed_in_array(value: Any, kind: str) -> bool:
     """Whether a value of a list is not what it was in an array of text, or of floats."""
     if kind == "f":
         return isinstance(value, (int, np.integer)) and abs(int(value)) >= LARGEST_EXACT
-    return not isinstance(value, str) or value.endswith("\0")
+    return type(value) not in (str, np.str_) or value.endswith("\0")
 
 
 def label_array(labels: Sequence[Label], preferred: Any = np.int64) -> AnyArray:

@@ -127,8 +127,9 @@ def object_column(name: str, values: AnyArray) -> Column:
     kind = _kind_of_objects(values, f"Column {name!r}")
 
     def numbers() -> AnyArray:
+        number: Any = np.longdouble if np.longdouble in map(type, values) else float
         try:
-            return np.array([np.nan if is_missing(value) else float(value) for value in values])
+            return np.array([number("nan" if is_missing(value) else value) for value in values])
         except OverflowError as error:
             raise InputError(f"Column {name!r} holds a whole number too large for a float64: {error}.") from error
 

@@ -10,7 +10,14 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from naively.errors import InputError, InputTypeError, SchemaError, listed
-from naively.table.labels import encode_arrow, encode_objects, exact_array, label_array, object_array, recoded
+from naively.table.labels import (
+    encode_array,
+    encode_arrow,
+    exact_array,
+    label_array,
+    object_array,
+    recoded,
+)
 from naively.table.read import read_table
 from naively.table.table import Table, require_rows
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -48,7 +55,7 @@ def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
         _refuse_fractions(values)
         return _encoded_floats(values)
     if kind in "UOT":
-        codes, labels = encode_objects(values.tolist(), "y")
+        codes, labels = encode_array(values, "y")
         _refuse_missing(codes < 0)
         classes = _class_array(labels)
         if kind == "O" and classes.dtype.kind == "U":
