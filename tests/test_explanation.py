@@ -16,7 +16,7 @@ from naively.demo import penguins
 from naively.errors import NaivelyError, ParameterError
 from naively.scoring import explanation
 from naively.scoring.explanation import Explanation, as_text, attribute, log_odds
-from naively.table.table import frames
+from naively.table import frames
 
 RECIPES = ("textbook", "fast", "auto", "strong")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from naively._checks import require_whole
 from naively.classifier import NaiveBayes
-from naively.errors import InputTypeError, ParameterError
+from naively.errors import InputTypeError, ParameterError, SchemaError
 from naively.estimation import of_one_state
 from naively.families import Categorical, Family, Gaussian
 from naively.families.tree import TreeEstimate, TreeFamily
@@ -132,7 +132,7 @@ class TAN(NaiveBayes):
         return estimate
 
     def _basis(self) -> tuple[Any, ...]:
-        return (*super()._basis(), self.root)
+        return (*super()._basis(), self.root, self.cuts)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         if isinstance(self.smoothing, Mapping):
@@ -144,7 +144,14 @@ class TAN(NaiveBayes):
 
     def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
         self._check_bins()
-        return self._grown(names, kinds, recipe, self.cuts_)
+        known = self.cuts_
+        for name, points in _given_cuts(self.cuts, names).items():
+            if name in known and known[name] != points:
+                raise SchemaError(
+                    f"Column {name!r} was counted in bins cut at {list(known[name])}, but cuts= now says {list(points)}. "
+                    "Fit again with the new cuts, or set cuts back."
+                )
+        return self._grown(names, kinds, recipe, known)
 
     def _inferred(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
         """What each column would be read with alone: numbers are cut into bins, whatever `ByKind` makes of them."""

@@ -222,9 +222,7 @@ class GaussianEstimate:
 
     @cached_property
     def _mean(self) -> FloatArray:
-        return np.array(
-            classes_last(self.mean), order="C"
-        )  # a copy: kernels are compiled for arrays that can be written
+        return np.array(classes_last(self.mean), order="C")  # a copy: the kernel wants arrays of one type
 
     @cached_property
     def _scale(self) -> FloatArray:

@@ -87,7 +87,7 @@ class TokenScores:
             rows.bounds.astype(np.int64),
             rows.places.astype(np.int64),
             rows.tallies,
-            own,
+            frozen(own),
             np.minimum(weights, 1.0),
             self.pointer,
             self.table.codes,
