@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from naively.kernels.compiling import kernel
 from naively.typing import FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_curve(
     x: FloatArray, knots: FloatArray, table: FloatArray, missing: FloatArray, guide: IntArray, scores: FloatArray
 ) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import kernel
 from naively.typing import FloatArray, IntArray
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_token_scores(
     bounds: IntArray,
     tokens: IntArray,
@@ -67,7 +67,7 @@ def add_token_scores(
             left[own[row]] = totals[own[row]]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_weights(
     bounds: IntArray,
     tokens: IntArray,
