@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively.additive.densities import FAMILIES, KERNEL_MARGIN, Sample, normal_scores, rescaled
+from naively.kernels.reference import share_between
 from naively.typing import FloatArray, IntArray
 
 EM_STEPS = 50
@@ -181,7 +182,7 @@ def interpolate(knots: FloatArray, table: FloatArray, x: FloatArray) -> FloatArr
         return np.where(missing, 0.0, table[:, :1])
     inside = np.clip(np.where(missing, knots[0], x), knots[0], knots[-1])
     left = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
-    share = (inside - knots[left]) / (knots[left + 1] - knots[left])
+    share = share_between(inside, knots[left], knots[left + 1])
     result = table[:, left] * (1 - share) + table[:, left + 1] * share
     return np.where(missing, 0.0, result)
 
