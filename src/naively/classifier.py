@@ -18,7 +18,7 @@ from naively.inspection import Inspection
 from naively.likelihood import Likelihood
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema
-from naively.statistics import Statistics, merged_classes
+from naively.statistics import Statistics, merged_classes, refuse_heavy
 from naively.table import Table
 from naively.target import read_rows, read_target
 from naively.tempered import stacked_densities
@@ -269,6 +269,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
         """Take a new state, whole."""
+        refuse_heavy(statistics.class_weight.high)
         self._estimates: list[Any] = []
         self.schema_ = schema
         self.declared_classes_ = declared

@@ -40,7 +40,7 @@ class Bernoulli(Family):
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
-            require_number("Bernoulli(threshold)", self.threshold, at_least=-np.inf)
+            require_number("Bernoulli(threshold)", self.threshold, at_least=-np.inf, at_most=np.inf)
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
