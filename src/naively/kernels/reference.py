@@ -7,6 +7,9 @@ import numpy as np
 from naively.sums import Grouping, Sum, sum_by_code, two_product
 from naively.typing import FloatArray, IntArray
 
+MOST_OF_A_TOKEN = 1.0 - 2.0**-50
+"""The largest share of a token that one class has, as pseudo-counts vanish beside huge weights; else log 0 would come."""
+
 
 def power_sums(
     block: FloatArray, codes: IntArray, weights: FloatArray | None, n_classes: int
