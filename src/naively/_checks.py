@@ -8,12 +8,20 @@ from typing import Any
 
 from naively.errors import ParameterError
 
+LARGEST_PARAMETER = 1e100
+"""Pseudo-counts, variances and the like beyond this would overflow where they are multiplied."""
 
-def require_number(where: str, value: Any, at_least: float) -> None:
-    """Refuse what is not a finite number of at least so much."""
+LARGEST_WEIGHT = 1e100
+"""All rows of a model together weigh at most this, so that their sums and squares stay finite."""
+
+
+def require_number(where: str, value: Any, at_least: float, at_most: float = LARGEST_PARAMETER) -> None:
+    """Refuse what is not a finite number of at least, and at most, so much."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not math.isfinite(float(value)) or float(value) < at_least:
         raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {value!r}.")
+    if float(value) > at_most:
+        raise ParameterError(f"{where} must be at most {at_most:g}, got {value!r}: more could not be multiplied.")
 
 
 def require_whole(where: str, value: Any, at_least: int = 1, at_most: int | None = None) -> int:

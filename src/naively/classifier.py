@@ -22,7 +22,7 @@ from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema
 from naively.scoring.decision import check_prior
 from naively.state import State, learning_lock
-from naively.statistics.statistics import Statistics, merged_classes
+from naively.statistics.statistics import Statistics, merged_classes, refuse_heavy
 from naively.table.table import Table
 from naively.table.target import read_rows, read_target
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -335,6 +335,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
         """Take a new state, whole: an answer, or whatever interrupts, finds the old one or the new one."""
+        refuse_heavy(statistics.class_weight.high)
         self._state = State.of(schema, statistics, declared)
 
     # -- state -------------------------------------------------------------------------------------------------------

@@ -25,6 +25,12 @@ GRID = 512
 LOG_ZERO = -800.0
 """The logarithm of a density of zero: the exponential of it is zero, and it can be interpolated."""
 
+FARTHEST = 1e150
+"""Deviations are held within so many bandwidths, so that their squares stay finite."""
+
+NARROWEST = 2.0**-44
+"""The least bandwidth as a share of the largest value: the points of a grid over less would be one number."""
+
 SPARE = 4.0
 """R sums bells on a range that is so many bandwidths wider at each end, so that they do not meet around the circle."""
 
@@ -52,7 +58,7 @@ KERNELS = ("gaussian", *COMPACT)
 def log_bell(deviation: FloatArray, kernel: str) -> FloatArray:
     """The log-density at so many standard deviations from the middle of a bell of standard deviation 1."""
     if kernel == "gaussian":
-        return np.asarray(-0.5 * (deviation**2 + math.log(2 * math.pi)))
+        return np.asarray(-0.5 * (np.clip(deviation, -FARTHEST, FARTHEST) ** 2 + math.log(2 * math.pi)))
     width, shape = COMPACT[kernel]
     share = np.abs(deviation) / width
     height = np.where(share < 1, shape(np.minimum(share, 1.0)), 0.0) / width
@@ -184,7 +190,7 @@ def bells(
 
     With `points` densities are read from R's `Grid`, not summed exactly; leave-one-out is exact either way.
     """
-    widths = adjust * bandwidths(sample, rule)
+    widths = np.maximum(adjust * bandwidths(sample, rule), NARROWEST * np.abs(sample.values).max())
 
     def of(counts: FloatArray, width: float) -> Bells:
         options = (sample.values, counts, width, kernel)

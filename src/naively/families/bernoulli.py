@@ -40,7 +40,7 @@ class Bernoulli(Family):
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
-            require_number("Bernoulli(threshold)", self.threshold, at_least=-np.inf)
+            require_number("Bernoulli(threshold)", self.threshold, at_least=-np.inf, at_most=np.inf)
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
@@ -60,6 +60,7 @@ class Bernoulli(Family):
         counts = np.stack([(statistics.observed - statistics.total).high, statistics.total.high], axis=-1)
         if self.threshold is None:
             _refuse_more_than_yes(statistics, counts)
+        counts = np.maximum(counts, 0.0)
         frequencies = smoothed_frequencies(counts, smoothing, [False, True])
         log_no, no_zero = logs_and_zeros(frequencies[..., 0])
         log_yes, no_other = logs_and_zeros(frequencies[..., 1])
@@ -84,4 +85,3 @@ def _refuse_more_than_yes(statistics: Moments, counts: FloatArray) -> None:
         raise InputError(
             f"Column {column!r} holds numbers above 1, where 0 for no and 1 for yes belong. Give Bernoulli a threshold."
         )
-    np.maximum(counts, 0.0, out=counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -37,8 +38,11 @@ class Curve:
 
     @cached_property
     def guide(self) -> IntArray:
-        """The last knot before each of equal steps."""
-        steps = np.linspace(self.knots[0], self.knots[-1], GUIDE_STEPS + 1)
+        """The last knot before each of equal steps; empty where the range is too large to be cut into steps."""
+        first, last = float(self.knots[0]), float(self.knots[-1])
+        if not math.isfinite(last - first):
+            return np.empty(0, dtype=np.int64)
+        steps = np.linspace(first, last, GUIDE_STEPS + 1)
         return np.clip(np.searchsorted(self.knots, steps, side="right") - 1, 0, len(self.knots) - 2)
 
     @cached_property

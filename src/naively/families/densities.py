@@ -24,6 +24,15 @@ KERNEL_GRID, SCORE_GRID = 2048, 512
 KERNEL_MARGIN, SCORE_MARGIN = 3.0, 1.5
 FEW_DISTINCT = 50
 SAFE_EXPONENT = 300
+LEAST_RANK = 2.0**-53
+"""Mid-ranks nearer to 0 or 1 have no finite normal score; only weights of more than 1e15 beside others lead there."""
+
+LEAST_VARIANCE = 1e-18
+"""The least total variance in units of the squared range: rows that differ have some, however little they weigh."""
+
+LARGE_SHAPE = 1e6
+"""Above this the difference of two log-gammas is taken from Stirling's series: it would cancel."""
+
 # Where no class has a kernel nearby all likelihoods are equal: below this the FFT returns rounding noise.
 NOISE_FLOOR = 1e-10
 
@@ -62,6 +71,12 @@ class Sample:
     def total_m2(self) -> float:
         """Sum of squared deviations from the grand mean."""
         return float(self.m2.sum() + self.n @ (self.mean - self.grand_mean) ** 2)
+
+    @property
+    def total_variance(self) -> float:
+        """Variance over all classes, above zero."""
+        span = float(self.values[-1] - self.values[0])
+        return max(self.total_m2 / self.total, LEAST_VARIANCE * span * span)
 
 
 def rescaled(sample: Sample) -> tuple[Sample, int]:
@@ -128,9 +143,25 @@ def without_row(
 
 def log_student(x: FloatArray, df: FloatArray, location: FloatArray, variance: FloatArray) -> FloatArray:
     """Return the log-density of Student's t with squared scale ``variance``."""
-    normaliser = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(df * np.pi * variance)
+    normaliser = log_gamma_ratio(df / 2, 0.5) - 0.5 * np.log(df * np.pi * variance)
     distance = np.clip((x - location) / np.sqrt(df * variance), -1e150, 1e150)  # its square must not overflow
     return np.asarray(normaliser - (df + 1) / 2 * np.log1p(distance**2))
+
+
+def log_gamma_ratio(shape: FloatArray, more: float) -> FloatArray:
+    """``log(gamma(shape + more) / gamma(shape))``, also for shapes so large that the two logarithms would cancel.
+
+    Examples
+    --------
+    >>> log_gamma_ratio(np.array([4.0, 1e50]), 1.0).round(6).tolist()
+    [1.386294, 115.129255]
+    """
+    shape = np.asarray(shape, dtype=np.float64)
+    small = np.minimum(shape, LARGE_SHAPE)
+    large = np.maximum(shape, LARGE_SHAPE)
+    series = (large - 0.5) * np.log1p(more / large) + more * np.log(large + more) - more
+    series += (1 / (large + more) - 1 / large) / 12
+    return np.where(shape < LARGE_SHAPE, gammaln(small + more) - gammaln(small), series)
 
 
 Predictive = tuple[FloatArray, FloatArray, FloatArray]
@@ -173,7 +204,7 @@ def student(sample: Sample) -> Density:
     """Student-t: the predictive of a normal-inverse-gamma prior at the grand mean and the pooled variance."""
     center, values = sample.grand_mean, sample.values
     within = sample.m2.sum() / max(sample.total - len(sample.n), 1.0)
-    variance = max(within, VARIANCE_FLOOR * sample.total_m2 / sample.total)
+    variance = max(within, VARIANCE_FLOOR * sample.total_variance)
 
     def at(x: FloatArray) -> FloatArray:
         n, mean, m2 = sample.n[:, None], sample.mean[:, None], sample.m2[:, None]
@@ -189,7 +220,7 @@ def student(sample: Sample) -> Density:
 def pooled_student(sample: Sample) -> Density:
     """Student-t with the variance shared by the classes and each mean shrunk to the grand mean."""
     center, values = sample.grand_mean, sample.values
-    floor = VARIANCE_FLOOR * sample.total_m2 / sample.total
+    floor = VARIANCE_FLOOR * sample.total_variance
     pooled, freedom = np.asarray(sample.m2.sum()), sample.total - len(sample.n)
 
     def at(x: FloatArray) -> FloatArray:
@@ -301,7 +332,7 @@ def _grid_kernels(
 
 def kernel(sample: Sample, given: float | None = None, adjust: float = 1.0, room: float = 0.0) -> Density:
     """Gaussian kernels on the values."""
-    sd = np.sqrt(sample.total_m2 / sample.total)
+    sd = np.sqrt(sample.total_variance)
     return _grid_kernels(sample.values, sample.counts, KERNEL_GRID, KERNEL_MARGIN * sd, given, adjust, room)
 
 
@@ -316,8 +347,13 @@ def kernel_of_scores(sample: Sample, given: float | None = None, adjust: float =
 
 def normal_scores(counts: FloatArray) -> FloatArray:
     """Return the standard normal quantile of the mid-rank of each cell (cells,) of ``counts`` (classes, cells)."""
-    cell = counts.sum(axis=0)
-    return np.asarray(ndtri((np.cumsum(cell) - cell / 2) / cell.sum()))
+    return scores_of_weights(counts.sum(axis=0))
+
+
+def scores_of_weights(weights: FloatArray) -> FloatArray:
+    """Return the standard normal quantile of the mid-rank of each value (values,), ascending, from their weights."""
+    ranks = (np.cumsum(weights) - weights / 2) / weights.sum()
+    return np.asarray(ndtri(np.clip(ranks, LEAST_RANK, 1 - LEAST_RANK)))
 
 
 # Bins --------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively.families.densities import FAMILIES, KERNEL_MARGIN, Sample, normal_scores, rescaled
+from naively.kernels.reference import share_between
 from naively.typing import FloatArray, IntArray
 
 EM_STEPS = 50
@@ -20,6 +21,8 @@ PSEUDO_COUNT = 1.0
 FILL_KNOTS = 257
 TINY = 1e-300
 LARGEST = 2.0**1022
+LEAST_DEVIATION = 1e-6
+"""Scores of values that rows of less than 1e-14 of the weight have are not stretched to unit variance."""
 
 
 def mixture_shares(likelihood: FloatArray, weights: FloatArray) -> FloatArray:
@@ -169,7 +172,7 @@ def centred(evidence: FloatArray) -> FloatArray:
 
 def fill_knots(sample: Sample) -> FloatArray:
     """Return knots between and beyond the cells, where smooth densities bend: a regular grid without the cells."""
-    margin = KERNEL_MARGIN * np.sqrt(sample.total_m2 / sample.total)
+    margin = KERNEL_MARGIN * np.sqrt(sample.total_variance)
     grid = np.linspace(sample.values[0] - margin, sample.values[-1] + margin, FILL_KNOTS)
     return np.setdiff1d(grid, sample.values)
 
@@ -181,7 +184,7 @@ def interpolate(knots: FloatArray, table: FloatArray, x: FloatArray) -> FloatArr
         return np.where(missing, 0.0, table[:, :1])
     inside = np.clip(np.where(missing, knots[0], x), knots[0], knots[-1])
     left = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
-    share = (inside - knots[left]) / (knots[left + 1] - knots[left])
+    share = share_between(inside, knots[left], knots[left + 1])
     result = table[:, left] * (1 - share) + table[:, left + 1] * share
     return np.where(missing, 0.0, result)
 
@@ -192,4 +195,4 @@ def standard_scores(counts: FloatArray) -> FloatArray:
         return np.zeros(counts.shape[1])
     scores, share = normal_scores(counts), counts.sum(axis=0) / counts.sum()
     scores = scores - share @ scores
-    return np.asarray(scores / np.sqrt(share @ scores**2))
+    return np.asarray(scores / max(np.sqrt(share @ scores**2), LEAST_DEVIATION))

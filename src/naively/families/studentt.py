@@ -17,6 +17,7 @@ from naively.families.densities import (
     PRIOR_SHAPE,
     VARIANCE_FLOOR,
     Predictive,
+    log_gamma_ratio,
     pooled_predictive,
     student_predictive,
 )
@@ -126,12 +127,10 @@ class StudentEstimate:
     @cached_property
     def _constants(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Location, scale, peak and power, classes last: what the kernels read."""
-        from scipy.special import gammaln
-
         speaks = np.asarray((self.variance > 0).all(axis=0))[..., None]
         freedom, location = classes_last(self.freedom), classes_last(self.location)
         spread = freedom * np.where(speaks, classes_last(self.variance), 1.0)
-        peak = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * (np.log(spread) + math.log(math.pi))
+        peak = log_gamma_ratio(freedom / 2, 0.5) - 0.5 * (np.log(spread) + math.log(math.pi))
         parts = (location, 1 / np.sqrt(spread), np.where(speaks, peak, 0.0), np.where(speaks, (freedom + 1) / 2, 0.0))
         location, scale, peak, power = (np.ascontiguousarray(part) for part in parts)
         return location, scale, peak, power

@@ -1,16 +1,19 @@
 """The hot loops: compiled by Numba, each beside a plain NumPy reference that gives the same numbers.
 
 A reference is always there. The compiled version is imported only when the work repays the compiler: a small table, a
-demo, a notebook never waits for it. `NAIVELY_KERNELS` forces one of the two (``compiled`` or ``reference``).
+demo, a notebook never waits for it. Without Numba the references do all the work. `NAIVELY_KERNELS` forces one of the
+two (``compiled`` or ``reference``).
 """
 
 from __future__ import annotations
 
+import importlib
 import os
+import warnings
 
 import numpy as np
 
-from naively.errors import ParameterError
+from naively.errors import NaivelyWarning, ParameterError
 from naively.typing import AnyArray
 
 CELLS_THAT_REPAY = 3_000_000
@@ -20,6 +23,8 @@ CELLS_PER_CALL = 5_000
 """What a call of a reference costs before its first cell, in cells: a stream of small batches repays, too."""
 
 _cells_so_far = 0
+_compiler_works: bool | None = None
+_warned = False
 
 
 def repays_compiler(n_cells: int) -> bool:
@@ -28,10 +33,34 @@ def repays_compiler(n_cells: int) -> bool:
     forced = os.environ.get("NAIVELY_KERNELS", "auto")
     if forced == "auto":
         _cells_so_far += n_cells + CELLS_PER_CALL
-        return _cells_so_far >= CELLS_THAT_REPAY
+        return _cells_so_far >= CELLS_THAT_REPAY and _has_compiler()
     if forced in ("compiled", "reference"):
-        return forced == "compiled"
+        return forced == "compiled" and _has_compiler()
     raise ParameterError(f"NAIVELY_KERNELS must be 'auto', 'compiled' or 'reference', got {forced!r}.")
+
+
+def _has_compiler() -> bool:
+    """Whether Numba can be imported; if it cannot, the references do all the work."""
+    global _compiler_works
+    if _compiler_works is None:
+        try:
+            importlib.import_module("numba")
+            _compiler_works = True
+        except Exception as problem:  # a broken installation may raise anything; the references need none of it
+            _compiler_works = False
+            warn_once(
+                f"Numba cannot be imported ({type(problem).__name__}: {problem}), so large tables take longer. The "
+                "answers are not affected. Install Numba again, or set NAIVELY_KERNELS=reference to do without it."
+            )
+    return _compiler_works
+
+
+def warn_once(message: str) -> None:
+    """Say that something is wrong with the compiler: once per process, however many kernels are concerned."""
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(message, NaivelyWarning, stacklevel=2)
 
 
 def frozen(array: AnyArray) -> AnyArray:

@@ -8,28 +8,28 @@ and a missing one falls in the cell after that.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import inlined, kernel
 from naively.kernels.double_double import accumulate
 from naively.typing import AnyArray, FloatArray, IntArray
 
 MISSING = np.iinfo(np.int64).min
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _cell(value: int, low: int, size: int, offset: int) -> int:
     # Compare before subtracting: the marks of the missing are the least integers there are.
     return offset + (value - low if low <= value <= low + (size - 1) else size)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _looked_up(value: int, low: int, size: int, offset: int) -> int:
     if low <= value <= low + (size - 1):
         return offset + value - low
     return offset + size + (value == MISSING)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_values(
     block: IntArray, codes: IntArray, low: IntArray, size: IntArray, offset: IntArray, counts: IntArray
 ) -> None:
@@ -54,7 +54,7 @@ def count_values(
             counts[code, np.uint64(cell)] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_bytes(block: AnyArray, codes: IntArray, width: int, counts: IntArray) -> None:
     """Add one to the cell of each value when all columns have the same window, 0 ... width - 2; twice as fast.
 
@@ -72,7 +72,7 @@ def count_bytes(block: AnyArray, codes: IntArray, width: int, counts: IntArray) 
             cells[np.uint64(column * width) + min(value, last)] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_value_weights(
     block: IntArray,
     codes: IntArray,
@@ -94,7 +94,7 @@ def add_value_weights(
             accumulate(total, total_low, code, cell, weights[row], 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_looked_up(
     block: IntArray, low: IntArray, size: IntArray, offset: IntArray, table: FloatArray, scores: FloatArray
 ) -> None:

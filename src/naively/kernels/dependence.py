@@ -9,12 +9,12 @@ so the innermost loop over classes runs over neighbouring memory.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import kernel
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_pairs(cells: IntArray, target: IntArray, weights: FloatArray, counts: FloatArray) -> None:
     """Add the rows' cell pairs to ``counts`` (cells, cells, classes), the upper triangle and the diagonal."""
     for n in range(cells.shape[0]):
@@ -30,7 +30,7 @@ def count_pairs(cells: IntArray, target: IntArray, weights: FloatArray, counts: 
                     counts[u, v, y] += w
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_triples(
     codes: IntArray, target: IntArray, weights: FloatArray, sizes: IntArray, starts: IntArray, counts: FloatArray
 ) -> None:
@@ -51,7 +51,7 @@ def count_triples(
                         counts[starts[t] + (a * sizes[k] + b) * sizes[m] + c, y] += w
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_in_probability_space(best: FloatArray, total: FloatArray, term: FloatArray) -> None:
     """Running log-sum-exp: ``best + log(total)`` becomes that plus ``term``."""
     for j in range(len(term)):
@@ -62,7 +62,7 @@ def _add_in_probability_space(best: FloatArray, total: FloatArray, term: FloatAr
             best[j] = term[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_one_parent(
     cells: IntArray,
     own: IntArray,
@@ -123,7 +123,7 @@ def score_one_parent(
                     scores[n, j] += log_own_marginal[n, k] if j == y else log_marginal[v, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_two_parents(
     codes: IntArray,
     offsets: IntArray,
@@ -205,7 +205,7 @@ def score_two_parents(
             scores[n, j] = best[j] + np.log(total[j])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def screen_pairs(
     cells: IntArray,
     first: IntArray,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import config, njit
+from numba import config
 from numba.core import types
 from numba.extending import intrinsic
 
+from naively.kernels.compiling import inlined, kernel
 from naively.statistics.sums import two_product
 from naively.typing import FloatArray
 
@@ -30,13 +31,13 @@ else:
 
         return types.float64(types.float64, types.float64, types.float64), generate
 
-    @njit(cache=True, nogil=True, inline="always")
+    @inlined
     def product_error(a: float, b: float, product: float) -> float:
         """The rounding error of ``product = a * b``."""
         return _fused_multiply_add(a, b, -product)  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def accumulate(high: FloatArray, low: FloatArray, row: int, column: int, value: float, value_error: float) -> None:
     """Add ``value + value_error`` to one cell, keeping the rounding error (Ogita, Rump and Oishi 2005, Sum2)."""
     old = high[row, column]
@@ -46,7 +47,7 @@ def accumulate(high: FloatArray, low: FloatArray, row: int, column: int, value: 
     low[row, column] += ((old - (new - value_rounded)) + (value - value_rounded)) + value_error
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold(recent: FloatArray, recent_low: FloatArray, high: FloatArray, low: FloatArray, row: int) -> None:
     """Move one row of recent sums into the long-run ones, by an accurate double-double addition.
 
@@ -65,7 +66,7 @@ def fold(recent: FloatArray, recent_low: FloatArray, high: FloatArray, low: Floa
         recent[row, column] = recent_low[row, column] = 0.0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _two_sum(a: float, b: float) -> tuple[float, float]:
     total = a + b
     b_rounded = total - a

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import kernel
 from naively.typing import FloatArray
 
 TILE_ROWS = 128
@@ -12,7 +12,7 @@ TILE_CLASSES = 16
 """Rows are turned on their side, in tiles that stay in the first-level cache: the inner loop runs down a column."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_gaussian(
     block: FloatArray, mean: FloatArray, scale: FloatArray, peak: FloatArray, most: float, scores: FloatArray
 ) -> None:
@@ -39,7 +39,7 @@ def add_gaussian(
                     scores[first + row, code] += sums[code - start, row]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_tile(
     values: FloatArray,
     mean: FloatArray,
@@ -61,7 +61,7 @@ def _sum_tile(
                 total[row] += top - deviation * deviation if cells[row] == cells[row] else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_tile_within(
     values: FloatArray,
     mean: FloatArray,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import inlined, kernel
 from naively.typing import FloatArray, IntArray
 
 _FREE = np.int64(-(2**63))  # the key of no finite value: it marks a free slot
@@ -59,20 +59,20 @@ def _slots_for(cap: int) -> int:
     return 1 << int(np.ceil(np.log2(4 * cap)))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _key(bits: Any) -> Any:
     # No branch on the sign, which is a coin toss for centred data; -1 is the key of -0.0 alone.
     key = bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))
     return key + (key == -1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _counts(bits: Any, code: Any) -> Any:
     """Whether a row is counted: its value is no NaN, and its class is known."""
     return (bits & np.int64(0x7FFFFFFFFFFFFFFF)) <= np.int64(0x7FF0000000000000) and code >= 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def key_bounds(bits: IntArray, codes: IntArray, weights: FloatArray) -> tuple[Any, Any]:
     """The least and largest key of the rows that count; least above largest if none does."""
     least, largest = np.int64(2**63 - 1), np.int64(-(2**63) + 1)
@@ -83,7 +83,7 @@ def key_bounds(bits: IntArray, codes: IntArray, weights: FloatArray) -> tuple[An
     return least, largest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _occupied(table: FloatArray) -> IntArray:
     """The cells that any class has rows in."""
     n_cells, n_classes = table.shape
@@ -98,7 +98,7 @@ def _occupied(table: FloatArray) -> IntArray:
     return found[:n_found].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_directly(
     bits: IntArray, codes: IntArray, weights: FloatArray, level: int, first: int, table: FloatArray
 ) -> None:
@@ -109,7 +109,7 @@ def _count_directly(
             table[(_key(bits[row]) >> level) - first, codes[row]] += weights[row] if weighted else 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slot_of(key: int, slots: IntArray, shift: int) -> int:
     """Return the slot that holds ``key``, or the free slot where it belongs."""
     mask = len(slots) - 1
@@ -119,7 +119,7 @@ def _slot_of(key: int, slots: IntArray, shift: int) -> int:
     return int(slot)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(
     bits: IntArray, codes: IntArray, weights: FloatArray, n_classes: int, cap: int, n_slots: int, level: int
 ) -> tuple[int, IntArray, FloatArray]:
@@ -137,7 +137,7 @@ def _fill(
         slots, table, occupied = _coarsened(slots, table, shift)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_until_full(
     bits: IntArray,
     codes: IntArray,
@@ -167,7 +167,7 @@ def _count_until_full(
     return len(bits), occupied
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _coarsened(slots: IntArray, table: FloatArray, shift: int) -> tuple[IntArray, FloatArray, int]:
     """Return the hash table with one more bit of all keys dropped, and its number of cells."""
     coarse_slots, coarse_table = np.full(len(slots), _FREE), np.zeros(table.shape)

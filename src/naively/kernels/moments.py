@@ -9,8 +9,8 @@ make the sums non-finite, which the caller reports.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import kernel
 from naively.kernels.double_double import accumulate, fold, product_error
 from naively.kernels.strips import LANES, MOST_ROWS, cells_at, copy_strip, sum_strip
 from naively.typing import FloatArray, IntArray
@@ -26,7 +26,7 @@ LEAST, LARGEST = 2.0**-480, 2.0**480
 """Numbers between these, or zero, have squares whose sums can be anchored."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_power_sums(
     like: FloatArray,
     addresses: IntArray,
@@ -73,7 +73,7 @@ def add_power_sums(
             _add_block(double, strips, known.strides[0], columns, order, starts, recent, sums)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(codes: IntArray, order: IntArray, starts: IntArray) -> None:
     """Order the rows by class: those of class k become ``order[starts[k]:starts[k + 1]]``."""
     starts[:] = 0
@@ -90,7 +90,7 @@ def _gather(codes: IntArray, order: IntArray, starts: IntArray) -> None:
             order[starts[codes[row]]] = row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _any_missing(like: FloatArray, address: int, stride: int, n_rows: int, n_columns: int) -> bool:
     """Whether any cell is NaN; also brings the block into the cache, in the order in which it lies in memory."""
     if stride == n_columns * like.itemsize:
@@ -101,7 +101,7 @@ def _any_missing(like: FloatArray, address: int, stride: int, n_rows: int, n_col
     return missing
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_nan(cells: FloatArray) -> bool:
     missing = 0
     for place in range(len(cells)):
@@ -109,7 +109,7 @@ def _has_nan(cells: FloatArray) -> bool:
     return missing != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(cells: FloatArray, codes: IntArray, absent: FloatArray) -> None:
     """Put zero for each missing cell of a strip, and count it."""
     for row in range(len(codes)):
@@ -120,7 +120,7 @@ def _fill(cells: FloatArray, codes: IntArray, absent: FloatArray) -> None:
                     absent[codes[row], lane] += 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_block(
     like: FloatArray,
     strips: IntArray,
@@ -146,7 +146,7 @@ def _add_block(
             fold(recent[2:3], recent[3:4], sums[2, code : code + 1], sums[3, code : code + 1], 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_extreme(like: FloatArray, address: int, stride: int, rows: IntArray, recent: FloatArray, column: int) -> None:
     """The sums of a column from zero, for numbers near the ends of what a float64 can hold."""
     recent[:, column] = 0.0
@@ -158,7 +158,7 @@ def _sum_extreme(like: FloatArray, address: int, stride: int, rows: IntArray, re
         accumulate(square, square_low, 0, column, squared, product_error(value, value, squared))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_weighted_power_sums(
     block: FloatArray,
     codes: IntArray,
@@ -195,7 +195,7 @@ def add_weighted_power_sums(
             fold_class(total, total_low, square, square_low, n_recent, sums, code)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold_class(
     total: FloatArray,
     total_low: FloatArray,
@@ -211,7 +211,7 @@ def fold_class(
     n_recent[code] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold_all(
     total: FloatArray,
     total_low: FloatArray,

@@ -7,6 +7,9 @@ import numpy as np
 from naively.statistics.sums import Grouping, Sum, sum_by_code, two_product
 from naively.typing import FloatArray, IntArray
 
+MOST_OF_A_TOKEN = 1.0 - 2.0**-50
+"""The largest share of a token that one class has, as pseudo-counts vanish beside huge weights; else log 0 would come."""
+
 
 def power_sums(
     block: FloatArray, codes: IntArray, weights: FloatArray | None, n_classes: int
@@ -114,3 +117,17 @@ def student_evidence(
 def steps(x: FloatArray, cuts: FloatArray) -> IntArray:
     """The bin of each value, the bin after the last for NaN."""
     return np.where(np.isnan(x), len(cuts) + 1, np.searchsorted(cuts, x, side="right"))
+
+
+def share_between(x: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """How far each value is on the way from the knot at its left to that at its right, 0 to 1.
+
+    Between knots so far apart that their distance overflows halves are taken; at two equal knots the second counts.
+    """
+    with np.errstate(over="ignore"):
+        gap = right - left
+    far = np.isinf(gap)
+    if far.any():
+        x, left, right = (np.where(far, 0.5 * part, part) for part in (x, left, right))
+        gap = right - left
+    return np.asarray(np.where(gap > 0, (x - left) / np.where(gap > 0, gap, 1.0), 1.0))

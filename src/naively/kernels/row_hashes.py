@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import kernel
 from naively.typing import AnyArray, FloatArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_number_hashes(hashes: AnyArray, block: FloatArray, salts: AnyArray) -> None:
     """Add to each row's hash the mixed bits of its known numbers (SplitMix64, salted by column)."""
     bits = block.view(np.uint64)

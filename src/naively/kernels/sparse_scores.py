@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from naively.kernels.compiling import kernel
 from naively.typing import AnyArray, FloatArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_sparse_products(
     values: FloatArray, indices: AnyArray, indptr: AnyArray, slope: FloatArray, scores: FloatArray
 ) -> None:

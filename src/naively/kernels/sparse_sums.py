@@ -7,13 +7,13 @@ classes; two threads never share a class, so the answer does not depend on their
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import kernel
 from naively.kernels.double_double import accumulate, product_error
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_sparse_power_sums(
     data: FloatArray,
     indices: AnyArray,
@@ -67,7 +67,7 @@ def add_sparse_power_sums(
                 square_low[code, column] = powers_low[0, column]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_sparse_counts(
     data: FloatArray,
     indices: AnyArray,

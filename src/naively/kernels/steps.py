@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from naively.kernels.compiling import kernel
 from naively.typing import FloatArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_steps(x: FloatArray, cuts: FloatArray, table: FloatArray, scores: FloatArray) -> None:
     """Add to the scores the row of the table (bins + 1, classes) of each value's bin; the last is for NaN."""
     n_bins = len(cuts) + 1

@@ -15,9 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import intrinsic
 
+from naively.kernels.compiling import inlined
 from naively.statistics.sums import two_product
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -89,7 +90,7 @@ else:  # pragma: no cover (what is below runs in the compiler, or compiled)
 
         return types.voidptr(address), generate
 
-    @njit(cache=True, nogil=True, inline="always")
+    @inlined
     def cells_at(address: int, n_cells: int, like: AnyArray) -> AnyArray:
         """The cells that lie side by side from an address on."""
         return carray(_pointer(address), (n_cells,), like.dtype)  # type: ignore[no-any-return]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from naively.kernels.compiling import kernel
 from naively.typing import FloatArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_student(
     block: FloatArray,
     location: FloatArray,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import kernel
+from naively.kernels.reference import MOST_OF_A_TOKEN
 from naively.typing import FloatArray, IntArray
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_token_scores(
     bounds: IntArray,
     tokens: IntArray,
@@ -57,17 +58,17 @@ def add_token_scores(
                     count -= weight * tally
                     if count <= 1e-9 * mass[cell]:
                         continue
-                ratio[row, code] += tally * np.log1p(odds * count / (left[code] * expected))
+                ratio[row, code] += tally * np.log1p(odds * (count / max(left[code], count)) / expected)
                 if pseudo > 0.0:
-                    against[row, code] -= tally * np.log1p(-count / (rest + pseudo))
+                    against[row, code] -= tally * np.log1p(-min(count / (rest + pseudo), MOST_OF_A_TOKEN))
         if pseudo > 0.0:
             for code in range(n_classes):
-                against[row, code] += length * np.log(whole - left[code] + pseudo * max(n_tokens, 1))
+                against[row, code] += length * np.log(max(whole - left[code], 0.0) + pseudo * max(n_tokens, 1))
         if own[row] >= 0:
             left[own[row]] = totals[own[row]]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_weights(
     bounds: IntArray,
     tokens: IntArray,

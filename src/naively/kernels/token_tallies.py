@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import kernel
 from naively.kernels.tokens import grown
 from naively.typing import AnyArray, IntArray
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def tally(hashes: AnyArray, bounds: IntArray) -> tuple[AnyArray, IntArray, IntArray, AnyArray, AnyArray]:
     """The distinct tokens of a stream (hash, first position), and each text's as rows (bounds, tokens, counts)."""
     n_texts = bounds.shape[0] - 1
@@ -58,7 +58,7 @@ def tally(hashes: AnyArray, bounds: IntArray) -> tuple[AnyArray, IntArray, IntAr
     return vocabulary[:n_tokens].copy(), first[:n_tokens].copy(), pointer, tokens[:size].copy(), counts[:size].copy()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def indexed(hashes: AnyArray) -> tuple[AnyArray, AnyArray]:
     """A hash table of distinct tokens: keys, and where each stands; half of it or more is empty (0)."""
     mask = 15
@@ -73,7 +73,7 @@ def indexed(hashes: AnyArray) -> tuple[AnyArray, AnyArray]:
     return keys, ids
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def tally_known(
     hashes: AnyArray, bounds: IntArray, keys: AnyArray, ids: AnyArray, n_tokens: int
 ) -> tuple[IntArray, AnyArray, AnyArray]:

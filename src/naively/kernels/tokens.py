@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from naively.kernels.compiling import inlined, kernel
 from naively.typing import AnyArray, IntArray
 
 FNV_START = np.uint64(14695981039346656037)
@@ -22,7 +22,7 @@ SEPARATOR, WORD, JOINER, SYMBOL, WIDE = 0, 1, 2, 3, 4
 LAST_HAN = 0x40000
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def mixed(bits: np.uint64) -> np.uint64:
     """Spread the bits; never 0."""
     bits ^= bits >> HALF
@@ -31,7 +31,7 @@ def mixed(bits: np.uint64) -> np.uint64:
     return bits if bits != 0 else np.uint64(1)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def code_point(text: AnyArray, at: int, stop: int) -> tuple[Any, int]:
     """The code point that starts at a byte, and the place after it."""
     byte = np.int64(text[at])
@@ -45,7 +45,7 @@ def code_point(text: AnyArray, at: int, stop: int) -> tuple[Any, int]:
     return point, after
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def next_point(text: AnyArray, at: int, stop: int, kinds: AnyArray, folds: AnyArray) -> tuple[Any, Any, int]:
     """The kind and the folded code point at a byte, and the place after it; past the end there is a separator."""
     if at >= stop:
@@ -56,7 +56,7 @@ def next_point(text: AnyArray, at: int, stop: int, kinds: AnyArray, folds: AnyAr
     return np.int64(WIDE if point < LAST_HAN else SEPARATOR), point, after
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def grown(array: AnyArray, capacity: int) -> AnyArray:
     """The same array with more room."""
     larger = np.empty(capacity, array.dtype)
@@ -64,7 +64,7 @@ def grown(array: AnyArray, capacity: int) -> AnyArray:
     return larger
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scan_ascii(
     text: AnyArray,
     at: int,
@@ -114,7 +114,7 @@ def scan_ascii(
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scan_text(
     text: AnyArray,
     at: int,
@@ -169,7 +169,7 @@ def scan_text(
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scan(
     text: AnyArray, bounds: IntArray, kinds: AnyArray, folds: AnyArray
 ) -> tuple[AnyArray, AnyArray, AnyArray, IntArray]:
@@ -205,7 +205,7 @@ def scan(
     return hashes[:size], starts[:size], ends[:size], pointer
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def runs(
     hashes: AnyArray, pointer: IntArray, shortest: int, longest: int
 ) -> tuple[AnyArray, IntArray, AnyArray, IntArray]:
@@ -232,7 +232,7 @@ def runs(
     return out[:size], firsts[:size], lengths[:size], bounds
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def letters(text: AnyArray, start: int, end: int, kinds: AnyArray, folds: AnyArray, out: IntArray) -> int:
     """The folded code points of a token, apostrophes left out; returns how many."""
     planes, size, at = kinds.shape[0], 0, start
@@ -247,7 +247,7 @@ def letters(text: AnyArray, start: int, end: int, kinds: AnyArray, folds: AnyArr
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def character_grams(
     text: AnyArray,
     starts: IntArray,
@@ -292,7 +292,7 @@ def character_grams(
     return out[:size], tokens[:size], offsets[:size], lengths[:size], bounds
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def spell(
     text: AnyArray,
     starts: IntArray,

@@ -126,7 +126,7 @@ def _loss_by_label(loss: Mapping[Any, Any], labels: list[Any]) -> FloatArray:
                 f"loss has an entry for {key!r}; expected (true class, predicted class), both among "
                 f"{listed(labels, 10)}."
             )
-        require_number(f"loss[{key[0]!r}, {key[1]!r}]", cells[key], at_least=0)
+        require_number(f"loss[{key[0]!r}, {key[1]!r}]", cells[key], at_least=0, at_most=np.inf)
     absent = [(true, answer) for true in labels for answer in labels if true != answer and (true, answer) not in cells]
     if absent:
         raise ParameterError(
@@ -166,7 +166,7 @@ def check_reject(reject: Any, reject_label: Any, classes: AnyArray) -> float | N
         if reject_label is not None:
             raise ParameterError("reject_label says what rejected rows get, but reject, the cost, is not given.")
         return None
-    require_number("reject", reject, at_least=0)
+    require_number("reject", reject, at_least=0, at_most=np.inf)
     if reject_label in classes.tolist():
         raise ParameterError(f"reject_label must differ from the classes, but {reject_label!r} is one of them.")
     return float(reject)

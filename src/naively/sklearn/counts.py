@@ -194,7 +194,7 @@ class BernoulliNB(CountingDropIn):
 
     def _family(self) -> Family:
         if self.binarize is not None:
-            require_number("binarize", self.binarize, at_least=0)
+            require_number("binarize", self.binarize, at_least=0, at_most=np.inf)
         return Bernoulli(self.binarize)
 
     def _smoothing_by_feature(self, alpha: tuple[float, ...]) -> Smoothing:

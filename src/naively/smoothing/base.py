@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._checks import LARGEST_PARAMETER
 from naively.errors import ParameterError
 from naively.typing import FloatArray
 
@@ -110,4 +111,6 @@ def finite_numbers(where: str, given: Any) -> list[float]:
         values = []
     if not values or not all(isinstance(value, Real) and math.isfinite(float(value)) for value in values):
         raise ParameterError(f"{where} must hold finite numbers, by value or in the values' order; got {given!r}.")
+    if max(values) > LARGEST_PARAMETER:
+        raise ParameterError(f"{where} must hold numbers of at most {LARGEST_PARAMETER:g}, got {max(values)!r}.")
     return values

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._checks import LARGEST_WEIGHT
 from naively.errors import ForgetError, InputError, SchemaError
 from naively.families import Summary
 from naively.statistics.counts import Counts
@@ -108,7 +109,11 @@ class Statistics:
 
     def scaled(self, factor: float) -> Statistics:
         """Every row's weight times a factor."""
-        tables = {summary: table.scaled(factor) for summary, table in self.tables.items()}
+        refuse_heavy(self.class_weight.high, factor)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused below
+            tables = {summary: table.scaled(factor) for summary, table in self.tables.items()}
+        for table in tables.values():
+            _refuse_overflow(table)
         kept = None if self.kept is None else self.kept.scaled(factor)
         peak = None if self.peak is None else self.peak * factor
         return Statistics(self.classes, self.class_weight * factor, tables, kept, peak)
@@ -272,6 +277,16 @@ def refuse_impossible(
         raise ForgetError(
             f"Column {column!r}: no rows could leave what would be left, so these rows were never all learnt by this "
             "model (or with other weights or classes). Forget only rows that were learnt."
+        )
+
+
+def refuse_heavy(class_weight: FloatArray, factor: float = 1.0) -> None:
+    """Refuse rows that together weigh more than can be squared and summed."""
+    if class_weight.sum() > LARGEST_WEIGHT / factor:
+        raise InputError(
+            f"The rows of a model must not weigh more than {LARGEST_WEIGHT:g} together, but these would weigh about "
+            f"{float(class_weight.sum()):.3g} times {factor:g}. Use smaller weights: a common factor changes no "
+            "estimate of the recipe 'textbook'."
         )
 
 

@@ -338,11 +338,36 @@ def _checked_csr(X: Any) -> Any:
         raise InputTypeError("Complex data not supported: give real and imaginary parts a column each.")
     if X.dtype.kind not in "biuf":
         raise InputTypeError(f"A sparse X must hold numbers or booleans, got dtype {X.dtype}.")
+    _refuse_impossible_indices(X)
     matrix = X.tocsr()
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
+
+
+def _refuse_impossible_indices(X: Any) -> None:
+    """Refuse a compressed or COO matrix that points outside of itself: SciPy does not look, and compiled loops obey."""
+    if X.format in ("csr", "csc", "bsr"):
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        across = X.shape[0] // block[0] if X.format == "csc" else X.shape[1] // block[1]
+        along = (X.shape[1] if X.format == "csc" else X.shape[0] // block[0]) + 1
+        ascending = len(X.indptr) == along and X.indptr[0] == 0 and not (np.diff(X.indptr) < 0).any()
+        stored = min(len(X.indices), len(X.data))
+        fine = ascending and X.indptr[-1] <= stored and _all_below(X.indices[: X.indptr[-1]], across)
+    elif X.format == "coo":
+        fine = all(_all_below(indices, size) for indices, size in zip((X.row, X.col), X.shape, strict=True))
+    else:
+        return
+    if not fine:
+        raise InputError(
+            f"The sparse X of shape {X.shape} is damaged: its indices point outside of it. Build it again; "
+            "X.check_format() of SciPy tells more."
+        )
+
+
+def _all_below(indices: AnyArray, size: int) -> bool:
+    return not len(indices) or (int(indices.min()) >= 0 and int(indices.max()) < size)
 
 
 def _as_array(X: Any) -> AnyArray:

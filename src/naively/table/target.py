@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from naively._checks import LARGEST_WEIGHT
 from naively.errors import InputError, InputTypeError, SchemaError, listed
 from naively.table.labels import (
     encode_array,
@@ -197,6 +198,12 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         raise InputError(
             f"sample_weight must hold finite numbers of zero or more, but row {row} has {float(weights[row])!r}. "
             "To take rows out of a model again use forget, not negative weights."
+        )
+    if weights.sum() > LARGEST_WEIGHT:
+        row = int(np.argmax(weights))
+        raise InputError(
+            f"sample_weight must not add up to more than {LARGEST_WEIGHT:g}, but row {row} alone has "
+            f"{float(weights[row])!r}. Divide all weights by their largest: a common factor changes no estimate."
         )
     return None if (weights == 1).all() else weights
 

@@ -26,6 +26,9 @@ from naively.weighing.additive import AdditiveModel, fit_additive
 from naively.weighing.terms import Column, ColumnStatistics, LabelColumn, NumericColumn, Term, TextTerm
 from naively.weighing.text import TextColumn, TextEvidence, WeighedText
 
+MOST_ROWS = 1e9
+"""Kept rows count for at most so many, whatever they weigh: beside more, penalties and pseudo-counts would vanish."""
+
 REPEATS = 4
 """A kept row that was learnt several times is dealt to up to so many folds of the cross-fit."""
 
@@ -89,6 +92,7 @@ def weigh(
             "This recipe weighs evidence on a sample of the rows, but none was kept: the model was fitted with another "
             "recipe. Fit again."
         )
+    kept = _bounded(kept)
     readable = [place for place, family in enumerate(families) if family is not None]
     densities = stacked_densities(schema.names, families)
     columns, labels = _columns(schema, families, statistics, readable)
@@ -220,6 +224,12 @@ def _dealt(chosen: Reservoir) -> tuple[IntArray, FloatArray]:
     n_copies = np.clip(np.floor(chosen.weights), 1, REPEATS).astype(np.int64)
     rows = np.repeat(np.arange(len(chosen)), n_copies)
     return rows, (chosen.weights / n_copies)[rows]
+
+
+def _bounded(kept: Reservoir) -> Reservoir:
+    """The kept rows, worth at most so many rows in all that what they are fitted with still counts beside them."""
+    total = float(kept.weights.sum())
+    return kept if total <= MOST_ROWS else kept.scaled(MOST_ROWS / total)
 
 
 def _factors(

@@ -14,13 +14,17 @@ from itertools import product
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
-from scipy.special import gammaln, log_softmax, ndtri
+from scipy.special import log_softmax
 
+from naively.families.densities import log_gamma_ratio, scores_of_weights
+from naively.families.stacking import LEAST_DEVIATION
 from naively.typing import FloatArray, IntArray
 from naively.weighing.softmax import fit_temperature, log_loss, one_repetition
 
 MEAN_STRENGTH = 0.1
 RIDGE = 1e-6
+ROUNDING = 1e-14
+"""What the rounding of scatters, as a share of the largest product, may take from the diagonal of their matrix."""
 RELATIVE_STRENGTHS = (0.25, 1.0, 4.0, 1e6)
 DIAGONAL_SHARES = (0.1, 0.5)
 PRIOR_PSEUDO_COUNT = 1.0
@@ -59,9 +63,7 @@ def normal_scores(values: FloatArray, weights: FloatArray) -> Rescaling | None:
     distinct, weight = _distinct(values, weights)
     if len(distinct) < 2:
         return None
-    cumulative = np.cumsum(weight)
-    scores = ndtri((cumulative - weight / 2) / cumulative[-1])
-    return _unit_variance(distinct, scores, weight, linear=False)
+    return _unit_variance(distinct, scores_of_weights(weight), weight, linear=False)
 
 
 def standardised(values: FloatArray, weights: FloatArray) -> Rescaling | None:
@@ -85,7 +87,7 @@ def _distinct(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, Floa
 def _unit_variance(distinct: FloatArray, scores: FloatArray, weight: FloatArray, linear: bool) -> Rescaling:
     mean = np.average(scores, weights=weight)
     deviation = np.sqrt(np.average((scores - mean) ** 2, weights=weight))
-    return Rescaling(distinct, (scores - mean) / deviation, linear)
+    return Rescaling(distinct, (scores - mean) / max(deviation, LEAST_DEVIATION), linear)
 
 
 def rescale(rescalings: Sequence[Rescaling], columns: Sequence[FloatArray]) -> FloatArray:
@@ -235,8 +237,7 @@ class JointGaussian:
         n_columns = self.centres.shape[1]
         degrees = self.strength + 2.0 + row_weights - MEAN_STRENGTH
         density: FloatArray = (
-            gammaln((degrees + n_columns) / 2)
-            - gammaln(degrees / 2)
+            log_gamma_ratio(degrees / 2, n_columns / 2)
             - n_columns / 2 * np.log(np.pi * (row_weights + 1.0) / row_weights)
             - 0.5 * log_determinant
             - (degrees + n_columns) / 2 * np.log1p(row_weights / (row_weights + 1.0) * distance)
@@ -270,6 +271,7 @@ def estimate_joint_gaussian(
     pooled_factor = (strength + 2.0) * (1.0 - diagonal_share) / scale.degrees
     prior = pooled_factor * scatters.sum(axis=0)
     prior += (strength + 2.0) * np.diag(diagonal_share * scale.diagonal + RIDGE)
+    prior += ROUNDING * np.abs(moments.products).max(initial=0.0) * np.eye(n_columns)
     row_weights = MEAN_STRENGTH + moments.weights
     pull = MEAN_STRENGTH * moments.weights / row_weights
     matrices = prior + scatters + pull[:, None, None] * means[:, :, None] * means[:, None, :]

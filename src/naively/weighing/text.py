@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from naively.kernels import frozen, repays_compiler
+from naively.kernels.reference import MOST_OF_A_TOKEN
 from naively.statistics.tokens import TokenTable, masses
 from naively.text.tally import KnownRows
 from naively.text.tokenise import View
@@ -64,8 +65,8 @@ class TokenScores:
     def ratio_of_cells(self, share: float) -> FloatArray:
         """What a tally of one says for the class of each cell, less what it says for a class without the token."""
         expected = (self.marginal + 1.0) / (self.totals.sum() + len(self.marginal))
-        of_class = self.totals[self.table.codes] * expected[self.table.tokens]
-        return np.asarray(np.log1p((1 - share) / share * self.table.mass.high / of_class))
+        of_class = self.table.mass.high / self.totals[self.table.codes]
+        return np.asarray(np.log1p((1 - share) / share * of_class / expected[self.table.tokens]))
 
     def read(self, texts: Sequence[str | None]) -> KnownRows:
         """The known tokens of texts."""
@@ -107,8 +108,10 @@ class TokenScores:
         every = np.zeros(self.table.n_classes)
         if self.with_complement:
             rest = self.marginal[self.table.tokens] + COMPLEMENT_PSEUDO_COUNT
-            said -= weights[1] * np.log1p(-self.table.mass.high / rest)
-            others = self.totals.sum() - self.totals + COMPLEMENT_PSEUDO_COUNT * max(len(self.marginal), 1)
+            said -= weights[1] * np.log1p(-np.minimum(self.table.mass.high / rest, MOST_OF_A_TOKEN))
+            others = np.maximum(self.totals.sum() - self.totals, 0.0) + COMPLEMENT_PSEUDO_COUNT * max(
+                len(self.marginal), 1
+            )
             every += weights[1] * np.log(others)
         return said, every
 
@@ -185,13 +188,14 @@ def add_scores(
     stays = count > 1e-9 * mass[cell]
     entry, code, count = entry[stays], code[stays], count[stays]
     place = row[entry] * n_classes + code
-    said = tally[entry] * np.log1p((1 - share) / share * count / (left[row[entry], code] * expected[entry]))
+    of_class = count / np.maximum(left[row[entry], code], count)
+    said = tally[entry] * np.log1p((1 - share) / share * of_class / expected[entry])
     ratio += np.bincount(place, weights=said, minlength=ratio.size).reshape(ratio.shape)
     if pseudo > 0.0:
-        said = tally[entry] * np.log1p(-count / (rest[entry] + pseudo))
+        said = tally[entry] * np.log1p(-np.minimum(count / (rest[entry] + pseudo), MOST_OF_A_TOKEN))
         against -= np.bincount(place, weights=said, minlength=ratio.size).reshape(ratio.shape)
         length = np.bincount(row, weights=tally, minlength=n_rows)
-        against += length[:, None] * np.log(whole[:, None] - left + pseudo * max(len(marginal), 1))
+        against += length[:, None] * np.log(np.maximum(whole[:, None] - left, 0.0) + pseudo * max(len(marginal), 1))
 
 
 # -- a column -------------------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class _PoolProblem:
         """The loss and its gradient."""
         n_scores = len(self.centred)
         log_weights, power, bias = parameters[:n_scores], parameters[n_scores], parameters[n_scores + 1 :]
-        weights, scale = np.exp(np.clip(log_weights, -12, 8)), np.exp(-power * self.stretch)[:, None]
+        weights, scale = np.exp(np.clip(log_weights, -12, 8)), np.exp(np.clip(-power * self.stretch, -50, 50))[:, None]
         evidence = np.tensordot(weights, self.centred, 1) * scale
         logits = evidence + (self.log_prior + bias)
         top = logits.max(axis=1, keepdims=True)
