@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from naively.checks import require_number
-from naively.errors import NaivelyWarning, ParameterError, listed
+from naively.errors import ParameterError, listed, warn
 from naively.families.linear import logs_and_zeros
 from naively.smoothing import Smoothing, per_value, smoothed_frequencies
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -282,9 +281,7 @@ class Decider:
     def warn(self) -> None:
         """Say how many rows no class could have produced."""
         if self.n_impossible:
-            warnings.warn(
+            warn(
                 f"In {self.n_impossible} row(s) every class had probability zero, so the answer is the class prior. "
                 "Use some smoothing, for example smoothing='laplace'.",
-                NaivelyWarning,
-                stacklevel=4,
             )

@@ -8,7 +8,6 @@ has ``r(y) = -log P(a | y)``: all its evidence is counted twice.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from naively.dependence.counts import PairCounts, count_pairs
 from naively.dependence.discretise import BinPlan, columns_within_budget, plan_bins
 from naively.dependence.pairs import BLOCK_NUMBERS, MIN_GAIN, PairCorrections, estimate_corrections
 from naively.door import read_table
-from naively.errors import InputError, NaivelyWarning, listed
+from naively.errors import InputError, listed, warn
 from naively.families import Summary
 from naively.frames import tidy_frame
 from naively.independence import Independence, crossed_counts, independence_test
@@ -199,11 +198,7 @@ def _within_budget(plan: BinPlan, names: list[str], n_classes: int) -> IntArray:
     chosen = columns_within_budget(plan.sizes, n_classes, 2, LARGEST_TABLE)
     if len(chosen) < len(names):
         left_out = [name for place, name in enumerate(names) if place not in set(chosen.tolist())]
-        warnings.warn(
-            f"Columns with very many values are left out, as their pairs hardly repeat: {listed(left_out)}.",
-            NaivelyWarning,
-            stacklevel=3,
-        )
+        warn(f"Columns with very many values are left out, as their pairs hardly repeat: {listed(left_out)}.")
     return chosen
 
 

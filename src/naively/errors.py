@@ -18,7 +18,10 @@ A message says what was expected, what came, in which column or row, and what to
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
+from types import FrameType
 
 
 class NaivelyError(Exception):
@@ -55,6 +58,31 @@ class ModelFileError(NaivelyError, ValueError):
 
 class NaivelyWarning(UserWarning):
     """The answer stands, but something about the input deserves a look."""
+
+
+INSIDE = frozenset({"naively", "sklearn", "joblib", "contextlib", "functools"})
+"""The packages that stand between a user's line and what warns: this one, and those that call it for the user."""
+
+
+def warn(message: str, category: type[Warning] = NaivelyWarning) -> None:
+    """Warn, and point at the user's line, however deep below it the warning comes from.
+
+    Parameters
+    ----------
+    message : str
+    category : type of Warning, default=NaivelyWarning
+    """
+    frame = _users_frame(sys._getframe(1))
+    module = frame.f_globals.get("__name__") or "<unknown>"
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
+
+
+def _users_frame(frame: FrameType) -> FrameType:
+    """The first frame above that is not inside; the outermost one if all are."""
+    while str(frame.f_globals.get("__name__")).partition(".")[0] in INSIDE and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def listed(names: Iterable[object], most: int = 5) -> str:

@@ -8,7 +8,6 @@ batch that has one.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed
+from naively.errors import InputTypeError, ParameterError, SchemaError, listed, warn
 from naively.families import ByKind, Family, Summary, as_family
 from naively.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
@@ -116,11 +115,10 @@ class Schema:
                 )
             if self.named != table.named:
                 have, fitted = ("has", "without") if table.named else ("does not have valid", "with")
-                warnings.warn(
+                warn(
                     f"X {have} feature names, but NaiveBayes was fitted {fitted} feature names: the columns are "
                     "matched by position.",
                     UserWarning,
-                    stacklevel=4,
                 )
         self._check_kinds(table, positions)
         return positions
@@ -136,17 +134,9 @@ class Schema:
                 f"X has none of the model's columns. Expected {listed(self.names)}; got {listed(table.names)}."
             )
         if absent:
-            warnings.warn(
-                f"X lacks the columns {listed(absent)}: their cells are treated as missing.",
-                NaivelyWarning,
-                stacklevel=5,
-            )
+            warn(f"X lacks the columns {listed(absent)}: their cells are treated as missing.")
         if extra:
-            warnings.warn(
-                f"X has columns that the model does not know, which are ignored: {listed(extra)}.",
-                NaivelyWarning,
-                stacklevel=5,
-            )
+            warn(f"X has columns that the model does not know, which are ignored: {listed(extra)}.")
         return np.array([there.get(name, -1) for name in self.names], dtype=np.int64)
 
     @cached_property

@@ -20,8 +20,8 @@ from naively.errors import ForgetError, InputError, ModelFileError, ParameterErr
 from naively.families import Categorical, Gaussian, Joint, Poisson
 from naively.smoothing import Dirichlet, ImaginarySample, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing
 from tests.models import textbook
-from tests.versions import SCIKIT_LEARN
 from tests.strategies import CLASSES, COLOURS, Case, Rows, assert_close, assert_same_answer, cut, learn, quarters
+from tests.versions import SCIKIT_LEARN
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*every class had probability zero")  # without smoothing, that is right
 
