@@ -1,7 +1,7 @@
 """Print the oldest versions that pyproject.toml allows, as constraints for pip.
 
-Usage: oldest.py [EXTRA ...], the extras whose requirements count too. They are read from pyproject.toml on every run, so
-that what is tested and what is promised cannot drift apart.
+Usage: oldest.py [EXTRA ...], the extras whose requirements count too. They are read from pyproject.toml on every run:
+what is tested and what is promised cannot drift apart.
 """
 
 from __future__ import annotations

@@ -60,17 +60,33 @@ class NaivelyWarning(UserWarning):
     """The answer stands, but something about the input deserves a look."""
 
 
+INSIDE = frozenset({"naively", "sklearn", "joblib", "contextlib", "functools"})
+"""The packages that stand between a user's line and what warns: this one, and those that call it for the user."""
+
+
+def warn(message: str, category: type[Warning] = NaivelyWarning) -> None:
+    """Warn, and point at the user's line, however deep below it the warning comes from.
+
+    Parameters
+    ----------
+    message : str
+    category : type of Warning, default=NaivelyWarning
+    """
+    frame = _users_frame(sys._getframe(1))
+    module = frame.f_globals.get("__name__") or "<unknown>"
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
+
+
+def _users_frame(frame: FrameType) -> FrameType:
+    """The first frame above that is not inside; the outermost one if all are."""
+    while str(frame.f_globals.get("__name__")).partition(".")[0] in INSIDE and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 def listed(names: Iterable[object], most: int = 5) -> str:
     """Write out the first few of many names: ``'a', 'b' and 3 more``."""
     everything = list(names)
     shown = ", ".join(repr(name) for name in everything[:most])
     return shown if len(everything) <= most else f"{shown} and {len(everything) - most} more"
-
-
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside of this package that called it, however deep within it we are."""
-    level = 1
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed, warn_caller
+from naively.errors import InputTypeError, ParameterError, SchemaError, listed, warn
 from naively.families import ByKind, Family, Summary, as_family
 from naively.table.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
@@ -115,7 +115,7 @@ class Schema:
                 )
             if self.named != table.named:
                 have, fitted = ("has", "without") if table.named else ("does not have valid", "with")
-                warn_caller(
+                warn(
                     f"X {have} feature names, but NaiveBayes was fitted {fitted} feature names: the columns are "
                     "matched by position.",
                     UserWarning,
@@ -134,15 +134,9 @@ class Schema:
                 f"X has none of the model's columns. Expected {listed(self.names)}; got {listed(table.names)}."
             )
         if absent:
-            warn_caller(
-                f"X lacks the columns {listed(absent)}: their cells are treated as missing.",
-                NaivelyWarning,
-            )
+            warn(f"X lacks the columns {listed(absent)}: their cells are treated as missing.")
         if extra:
-            warn_caller(
-                f"X has columns that the model does not know, which are ignored: {listed(extra)}.",
-                NaivelyWarning,
-            )
+            warn(f"X has columns that the model does not know, which are ignored: {listed(extra)}.")
         return np.array([there.get(name, -1) for name in self.names], dtype=np.int64)
 
     @cached_property

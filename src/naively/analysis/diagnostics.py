@@ -8,7 +8,6 @@ has ``r(y) = -log P(a | y)``: all its evidence is counted twice.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from scipy.special import log_softmax
 from naively._checks import require_whole
 from naively.analysis.correlation import correlations, in_units_of_spread
 from naively.analysis.independence import Independence, crossed_counts, independence_test
-from naively.errors import InputError, NaivelyWarning, listed
+from naively.errors import InputError, listed, warn
 from naively.families import Summary
 from naively.recipes import as_recipe
 from naively.scoring.leave_one_out import codes_among
@@ -200,11 +199,7 @@ def _within_budget(plan: BinPlan, names: list[str], n_classes: int) -> IntArray:
     chosen = columns_within_budget(plan.sizes, n_classes, 2, LARGEST_TABLE)
     if len(chosen) < len(names):
         left_out = [name for place, name in enumerate(names) if place not in set(chosen.tolist())]
-        warnings.warn(
-            f"Columns with very many values are left out, as their pairs hardly repeat: {listed(left_out)}.",
-            NaivelyWarning,
-            stacklevel=3,
-        )
+        warn(f"Columns with very many values are left out, as their pairs hardly repeat: {listed(left_out)}.")
     return chosen
 
 

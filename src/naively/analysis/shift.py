@@ -7,7 +7,6 @@ begin with, `learn_unlabelled` lets the model label the other rows, in shares, a
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from naively._checks import require_whole
 from naively.classifier import NaiveBayes
 from naively.engines import local
 from naively.engines.threads import thread_count
-from naively.errors import NaivelyWarning, ParameterError
+from naively.errors import ParameterError, warn
 from naively.scoring.decision import log_prior
 from naively.statistics.statistics import Statistics
 from naively.table.read import read_table
@@ -74,11 +73,9 @@ def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 100, tolerance
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
     shares, converged = mixture_of(likelihood, np.exp(before), n_iterations, tolerance)
     if not converged:
-        warnings.warn(
+        warn(
             f"The class frequencies still moved by more than {tolerance:g} after {n_iterations} steps of EM. Give it "
             "more with n_iterations, or ask for less with tolerance.",
-            NaivelyWarning,
-            stacklevel=2,
         )
     return dict(zip(model.classes_.tolist(), shares.tolist(), strict=True))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from naively._checks import require_number
-from naively.errors import NaivelyWarning, ParameterError, listed, warn_caller
+from naively.errors import ParameterError, listed, warn
 from naively.families.linear import logs_and_zeros
 from naively.smoothing import Smoothing, per_value, smoothed_frequencies
 from naively.table.labels import label_array, object_array
@@ -282,8 +282,7 @@ class Decider:
     def warn(self) -> None:
         """Say how many rows no class could have produced."""
         if self.n_impossible:
-            warn_caller(
+            warn(
                 f"In {self.n_impossible} row(s) every class had probability zero, so the answer is the class prior. "
                 "Use some smoothing, for example smoothing='laplace'.",
-                NaivelyWarning,
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively._checks import require_number
 from naively.classifier import NaiveBayes
-from naively.errors import InputError, ParameterError, listed
+from naively.errors import InputError, ParameterError, listed, warn
 from naively.families import Estimate, Family
 from naively.scoring.decision import log_prior
 from naively.smoothing import Dirichlet, Lidstone, Smoothing
@@ -332,10 +331,9 @@ def checked_alpha(alpha: Any, force_alpha: bool, n_features: int | None) -> Any:
             raise ParameterError(f"All values in alpha must be greater than 0. or 0, and finite; got {alpha.tolist()}.")
     if force_alpha or np.min(alpha) >= LEAST_ALPHA:
         return alpha
-    warnings.warn(
+    warn(
         f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use `force_alpha=True` to "
         "keep alpha unchanged: a class can then be impossible, and no answer is NaN.",
         UserWarning,
-        stacklevel=6,
     )
     return np.maximum(alpha, LEAST_ALPHA)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from naively._checks import LARGEST_WEIGHT
-from naively.errors import InputError, InputTypeError, SchemaError, listed
+from naively.errors import InputError, InputTypeError, SchemaError, listed, warn
 from naively.table.labels import (
     encode_array,
     encode_arrow,
@@ -73,11 +72,10 @@ def _as_column(y: Any) -> AnyArray:
         raise InputTypeError("y must be a dense array of classes, got a sparse matrix.")
     values = y if isinstance(y, np.ndarray) else _array_of(y)
     if values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
             "(n_samples,), for example using ravel().",
             DataConversionWarning,
-            stacklevel=2,
         )
         return np.asarray(values.ravel())
     if values.ndim != 1:
