@@ -21,7 +21,6 @@ from naively.analysis.parameter_counts import ParameterCounts, count_factors
 from naively.answers import Answers
 from naively.errors import ParameterError, RecipeError
 from naively.estimation import of_one_state
-from naively.families import Summary
 from naively.families.categorical import CategoricalEstimate
 from naively.families.gaussian import GaussianEstimate, centred
 from naively.families.linear import LinearEstimate
@@ -29,7 +28,8 @@ from naively.families.steps import Steps
 from naively.recipes import as_recipe
 from naively.scoring.decision import log_prior
 from naively.scoring.model import Factor, statistics_of
-from naively.statistics.histograms import Histograms
+from naively.statistics.base import Summary
+from naively.statistics.histogram import Histograms
 from naively.statistics.statistics import Statistics
 from naively.typing import FloatArray
 

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from naively.errors import InputTypeError, ParameterError, SchemaError, listed, warn
-from naively.families import ByKind, Family, Summary, as_family
+from naively.families import ByKind, Family, as_family
+from naively.statistics.base import Summary
 from naively.table.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
 

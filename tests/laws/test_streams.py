@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from naively import NaiveBayes, load
 from naively.errors import ForgetError, RecipeError
-from naively.statistics.kept_rows import LARGEST_HASH, Reservoir
+from naively.statistics.kept_rows import LARGEST_HASH, KeptRows
 
 RECIPES = ("textbook", "fast", "auto", "strong")
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "and", "runs"]
@@ -180,7 +180,7 @@ def sample(rows, capacity=6):
     hashes = np.array([hash_ for hash_, _ in rows], dtype=np.uint64) * np.uint64(2**59)
     codes = np.array([code for _, code in rows], dtype=np.int64)
     cells = {"x": hashes.astype(np.float64)}
-    return Reservoir.of_rows(capacity, hashes, codes, np.ones(len(rows)), cells)
+    return KeptRows.of_rows(capacity, hashes, codes, np.ones(len(rows)), cells)
 
 
 @given(rows_of_hashes, rows_of_hashes, rows_of_hashes)

@@ -32,7 +32,7 @@ from naively.schema import Schema
 from naively.scoring.model import block_reader, chosen_columns, grouped, statistics_of
 from naively.smoothing import Smoothing
 from naively.statistics.counts import Counts
-from naively.statistics.histograms import Histograms
+from naively.statistics.histogram import Histograms
 from naively.statistics.moments import Moments
 from naively.statistics.statistics import Statistics
 from naively.table.table import Table

@@ -28,8 +28,9 @@ from naively.analysis.divergence import (
     poisson_divergence,
 )
 from naively.classifier import NaiveBayes
-from naively.families import Gaussian, Summary
+from naively.families import Gaussian
 from naively.families.gaussian import centred
+from naively.statistics.base import Summary
 from naively.statistics.counts import Counts
 from naively.statistics.histogram import Histogram
 from naively.statistics.joint import JointSums

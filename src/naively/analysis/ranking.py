@@ -18,8 +18,7 @@ from naively.schema import Schema
 from naively.scoring.model import Factor, grouped, statistics_of
 from naively.smoothing import NoSmoothing, Smoothing
 from naively.statistics.counts import Counts
-from naively.statistics.histogram import Histogram
-from naively.statistics.histograms import Histograms
+from naively.statistics.histogram import Histogram, Histograms
 from naively.statistics.joint import JointSums
 from naively.statistics.moments import Moments
 from naively.statistics.statistics import ColumnStatistics, Statistics

@@ -6,8 +6,7 @@ import numpy as np
 
 from naively.engines.rows import Rows
 from naively.engines.threads import in_order
-from naively.statistics.histogram import CAP, Histogram
-from naively.statistics.histograms import Histograms
+from naively.statistics.histogram import CAP, Histogram, Histograms
 from naively.typing import IntArray
 
 CHUNK_ROWS = 1 << 18

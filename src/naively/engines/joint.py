@@ -12,8 +12,8 @@ import numpy as np
 
 from naively.engines.rows import Rows
 from naively.engines.threads import in_order
-from naively.families import Summary
 from naively.families.joint import member_codes, member_numbers
+from naively.statistics.base import Summary
 from naively.statistics.combinations import Combinations
 from naively.statistics.joint import JointSums
 from naively.statistics.sums import Grouping, Sum, sum_by_code, two_product

@@ -8,7 +8,7 @@ from naively.engines.rows import CHUNK_ROWS, Rows
 from naively.engines.threads import in_order
 from naively.schema import Schema
 from naively.statistics.kept_rows import (
-    Reservoir,
+    KeptRows,
     add_label_hashes,
     add_number_hashes,
     add_text_hashes,
@@ -19,7 +19,7 @@ from naively.statistics.kept_rows import (
 from naively.typing import AnyArray, IntArray
 
 
-def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity: int) -> Reservoir:
+def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity: int) -> KeptRows:
     """The kept rows of a table."""
     there = np.arange(len(schema.names)) if positions is None else positions
     numeric = [place for place in range(len(there)) if there[place] >= 0 and schema.is_numeric(place)]
@@ -56,7 +56,7 @@ def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity
     for place, cells in texts.items():
         columns[schema.names[place]] = np.array([*(cells[row] for row in candidates), None], dtype=object)[:-1]
     weights = np.ones(len(candidates)) if rows.weights is None else rows.weights[candidates]
-    return Reservoir.of_rows(capacity, hashes[candidates], rows.codes[candidates], weights, columns)
+    return KeptRows.of_rows(capacity, hashes[candidates], rows.codes[candidates], weights, columns)
 
 
 def _texts(rows: Rows, position: int) -> list[str | None]:

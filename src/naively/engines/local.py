@@ -15,8 +15,8 @@ from naively.engines.kept_rows import sample_rows
 from naively.engines.moments import sum_powers
 from naively.engines.rows import Rows
 from naively.engines.tokens import count_tokens
-from naively.families import Summary
 from naively.schema import Schema
+from naively.statistics.base import Summary
 from naively.statistics.statistics import ColumnStatistics, Statistics
 from naively.statistics.sums import Sum, sum_by_code
 from naively.table.table import Table

@@ -10,8 +10,8 @@ from naively.engines.rows import CHUNK_ROWS, REFERENCE_CHUNK_ROWS, Rows
 from naively.engines.sparse import sparse_power_sums
 from naively.engines.threads import in_order
 from naively.errors import InputError
-from naively.families import Summary
 from naively.kernels import frozen, reference, repays_compiler
+from naively.statistics.base import Summary
 from naively.statistics.moments import Moments
 from naively.statistics.sums import Sum
 from naively.table.table import ArrayTable, SparseTable, with_data

@@ -49,7 +49,7 @@ from naively.export.tables import (
 )
 from naively.export.texts import refuse_tokenizer
 from naively.export.values import flag_from, label_from, require, text_from
-from naively.families import FAMILIES, ByKind, Family, Joint, Summary
+from naively.families import FAMILIES, ByKind, Family, Joint
 from naively.recipes import as_recipe
 from naively.schema import Schema
 from naively.scoring.decision import log_prior
@@ -65,6 +65,7 @@ from naively.smoothing import (
     PerColumn,
     Smoothing,
 )
+from naively.statistics.base import Summary
 from naively.statistics.statistics import ColumnStatistics, Statistics, refuse_impossible
 from naively.typing import AnyArray
 from naively.weighing.auto import stacked_densities

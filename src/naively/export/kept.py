@@ -15,15 +15,15 @@ from naively.export.values import flag_from, floats_from, label_from, require, t
 from naively.recipes import MOST_KEPT
 from naively.schema import Schema
 from naively.statistics.counts import Counts
-from naively.statistics.histograms import Histograms
-from naively.statistics.kept_rows import LARGEST_HASH, Reservoir
+from naively.statistics.histogram import Histograms
+from naively.statistics.kept_rows import LARGEST_HASH, KeptRows
 from naively.statistics.statistics import Statistics
 from naively.typing import AnyArray, IntArray
 
 # -- writing --------------------------------------------------------------------------------------------------------
 
 
-def kept_to_dict(kept: Reservoir) -> dict[str, Any]:
+def kept_to_dict(kept: KeptRows) -> dict[str, Any]:
     """The sample of rows; missing numbers are null."""
     return {
         "capacity": int(kept.capacity),
@@ -44,7 +44,7 @@ def kept_to_dict(kept: Reservoir) -> dict[str, Any]:
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
-def kept_from(entry: Mapping[str, Any], schema: Schema, statistics: Statistics) -> Reservoir:
+def kept_from(entry: Mapping[str, Any], schema: Schema, statistics: Statistics) -> KeptRows:
     """The inverse of `kept_to_dict`, for a model with these columns and, but for the sample, these statistics."""
     capacity = whole_from(entry["capacity"], 1, MOST_KEPT)
     hashes = whole_numbers_from(entry["hashes"], np.uint64)
@@ -60,7 +60,7 @@ def kept_from(entry: Mapping[str, Any], schema: Schema, statistics: Statistics) 
     require(entry["columns"].keys() <= names.keys(), "kept cells of a column that is not there")
     columns = {name: _cells_from(column, schema, names[name], n_rows) for name, column in entry["columns"].items()}
     _refuse_uncounted(columns, statistics)
-    return Reservoir(capacity, hashes, codes, weights, columns, threshold)
+    return KeptRows(capacity, hashes, codes, weights, columns, threshold)
 
 
 def _threshold_from(entry: Mapping[str, Any], hashes: AnyArray, weights: AnyArray, statistics: Statistics) -> int:

@@ -19,11 +19,10 @@ from naively.export.values import (
     whole_from,
     whole_numbers_from,
 )
-from naively.families import Summary
 from naively.families.kernel import FINE
+from naively.statistics.base import Summary
 from naively.statistics.counts import Counts
-from naively.statistics.histogram import CAP, Histogram, key_of
-from naively.statistics.histograms import Histograms
+from naively.statistics.histogram import CAP, Histogram, Histograms, key_of
 from naively.statistics.joint import JointSums
 from naively.statistics.moments import Moments
 from naively.statistics.statistics import ColumnStatistics

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from naively.errors import ParameterError
-from naively.families.base import Estimate, Family, LeftOut, Summary
+from naively.families.base import Estimate, Family, LeftOut
 from naively.families.bernoulli import Bernoulli
 from naively.families.binned import Binned
 from naively.families.by_kind import ByKind
@@ -44,7 +44,6 @@ __all__ = [
     "Poisson",
     "Stacked",
     "StudentT",
-    "Summary",
     "Text",
     "Thresholded",
 ]

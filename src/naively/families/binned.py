@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.bins import equal_frequency, first_cells, minimum_description_length, pkid_bins
+from naively.families.cells import left_out
 from naively.families.steps import Steps
 from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.statistics.base import Summary
 from naively.statistics.counts import frequencies_without
-from naively.statistics.histogram import Histogram
-from naively.statistics.histograms import Histograms, left_out
+from naively.statistics.histogram import Histogram, Histograms
 from naively.statistics.sums import Sum
 from naively.typing import FloatArray, IntArray
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, Summary
+from naively.families.base import Family
 from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
+from naively.statistics.base import Summary
 from naively.typing import AnyArray
 
 

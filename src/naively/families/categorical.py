@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively.errors import ForgetError, ParameterError
-from naively.families.base import READS_LABELS, Family, LeftOut, Summary
+from naively.families.base import READS_LABELS, Family, LeftOut
 from naively.families.linear import logs_and_zeros
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.statistics.base import Summary
 from naively.statistics.counts import Counts, frequencies_without, merged_labels
 from naively.table.labels import LARGEST_EXACT, as_label, label_order, positions_in, recoded
 from naively.table.table import NO_INTEGER, NOT_WHOLE, Kind, Table

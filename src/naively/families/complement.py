@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
 from naively.smoothing import Smoothing, share, smoothed_frequencies
+from naively.statistics.base import Summary
 from naively.statistics.counts import what_is_left
 from naively.statistics.moments import Moments
 from naively.statistics.sums import Sum

@@ -12,11 +12,12 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.intervals import IntervalEstimate
 from naively.families.linear import classes_last
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
+from naively.statistics.base import Summary
 from naively.statistics.moments import Moments, placed
 from naively.statistics.sums import Sum
 from naively.typing import FloatArray, IntArray

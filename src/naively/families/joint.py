@@ -11,10 +11,11 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.errors import InputError, ParameterError
-from naively.families.base import READS_LABELS, Family, LeftOut, Summary
+from naively.families.base import READS_LABELS, Family, LeftOut
 from naively.families.joint_normal import Densities, Normals, Rule, known_of
 from naively.families.joint_table import MOST_KEPT, Marginal, ProductTable
 from naively.smoothing import Smoothing
+from naively.statistics.base import Summary
 from naively.statistics.combinations import patterns
 from naively.statistics.counts import merged_labels
 from naively.statistics.joint import JointSums, cell_key

@@ -11,13 +11,15 @@ import numpy as np
 
 from naively._checks import require_number, require_whole
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.bells import KERNELS, bells
+from naively.families.cells import left_out
 from naively.families.curves import Curve, Curves
 from naively.families.densities import Density, Sample, kernel, kernel_of_scores, rescaled
 from naively.families.gaussian import centred
 from naively.smoothing import Smoothing
-from naively.statistics.histograms import Histograms, left_out
+from naively.statistics.base import Summary
+from naively.statistics.histogram import Histograms
 from naively.statistics.moments import Moments
 from naively.typing import FloatArray, IntArray
 

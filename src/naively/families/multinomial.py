@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
 from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.statistics.base import Summary
 from naively.statistics.counts import frequencies_without
 from naively.statistics.moments import Moments
 from naively.typing import FloatArray, IntArray

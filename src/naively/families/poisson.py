@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
 from naively.smoothing import Lidstone, Smoothing
+from naively.statistics.base import Summary
 from naively.statistics.moments import Moments
 from naively.typing import FloatArray
 

@@ -8,13 +8,15 @@ from typing import ClassVar
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
+from naively.families.cells import left_out
 from naively.families.curves import Curve, Curves
 from naively.families.densities import FAMILIES, Sample
 from naively.families.gaussian import centred
 from naively.families.stacking import StackedColumn, stack
 from naively.smoothing import Smoothing
-from naively.statistics.histograms import Histograms, left_out
+from naively.statistics.base import Summary
+from naively.statistics.histogram import Histograms
 from naively.statistics.moments import Moments
 
 DENSITIES = tuple(FAMILIES)

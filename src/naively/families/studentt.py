@@ -11,7 +11,7 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.densities import (
     PRIOR_ROWS,
     PRIOR_SHAPE,
@@ -25,6 +25,7 @@ from naively.families.gaussian import LARGEST_DEVIATION, Centred, centred, left_
 from naively.families.linear import classes_last
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
+from naively.statistics.base import Summary
 from naively.statistics.moments import Moments
 from naively.typing import FloatArray
 

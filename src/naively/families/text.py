@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.linear import logs_and_zeros
 from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of, whole
 from naively.families.text_views import DrawnView, TokenView, WeighedView
 from naively.families.text_without import left_out_views
 from naively.smoothing import Lidstone, Smoothing, smoothed_frequencies
+from naively.statistics.base import Summary
 from naively.statistics.tokens import Tokens, TokenTable, Vocabulary
 from naively.table.table import Kind
 from naively.text.tokenise import View

@@ -10,12 +10,13 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.errors import ParameterError
-from naively.families.base import Estimate, Family, LeftOut, Summary
+from naively.families.base import Estimate, Family, LeftOut
 from naively.families.categorical import LabelTables
 from naively.families.gaussian import Gaussian, GaussianEstimate
 from naively.families.multinomial import Multinomial
 from naively.families.stacked import Stacked
 from naively.smoothing import Smoothing
+from naively.statistics.base import Summary
 from naively.table.table import Kind
 from naively.typing import AnyArray, FloatArray, Label
 

@@ -15,7 +15,7 @@ from naively.families.gaussian import centred, pooled
 from naively.plots.axes import RESOLUTION, axes_or_new, colour_of
 from naively.recipes import as_recipe
 from naively.schema import position_of
-from naively.statistics.histograms import Histograms
+from naively.statistics.histogram import Histograms
 from naively.statistics.moments import Moments
 from naively.table.table import ArrayTable
 from naively.typing import FloatArray

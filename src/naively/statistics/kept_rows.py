@@ -26,7 +26,7 @@ MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @dataclass(frozen=True, eq=False)
-class Reservoir:
+class KeptRows:
     """The kept rows, in the order of their hashes.
 
     Parameters
@@ -51,7 +51,7 @@ class Reservoir:
     threshold: int = LARGEST_HASH
 
     @classmethod
-    def empty(cls, capacity: int) -> Reservoir:
+    def empty(cls, capacity: int) -> KeptRows:
         """No rows at all."""
         return cls(capacity, np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0), {})
 
@@ -59,7 +59,7 @@ class Reservoir:
         return len(self.hashes)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Reservoir):
+        if not isinstance(other, KeptRows):
             return NotImplemented
         return (
             (self.capacity, self.threshold) == (other.capacity, other.threshold)
@@ -81,7 +81,7 @@ class Reservoir:
         weights: FloatArray,
         columns: Mapping[str, AnyArray],
         threshold: int = LARGEST_HASH,
-    ) -> Reservoir:
+    ) -> KeptRows:
         """From rows in any order: merge equal ones, and lower the threshold if there are too many."""
         order = np.lexsort((codes, hashes))
         order = order[: np.searchsorted(hashes[order], np.uint64(threshold), side="right")]
@@ -99,11 +99,11 @@ class Reservoir:
         cells = {name: values[kept] for name, values in columns.items()}
         return cls(capacity, hashes[:n_kept], codes[:n_kept], weights[:n_kept], cells, threshold)
 
-    def __add__(self, other: Reservoir) -> Reservoir:
+    def __add__(self, other: KeptRows) -> KeptRows:
         """Merge the samples of two sets of rows."""
         names = dict.fromkeys([*self.columns, *other.columns])
         columns = {name: np.concatenate([self._cells(name, other), other._cells(name, self)]) for name in names}
-        return Reservoir.of_rows(
+        return KeptRows.of_rows(
             min(self.capacity, other.capacity),
             np.concatenate([self.hashes, other.hashes]),
             np.concatenate([self.codes, other.codes]),
@@ -112,7 +112,7 @@ class Reservoir:
             min(self.threshold, other.threshold),
         )
 
-    def _cells(self, name: str, other: Reservoir) -> AnyArray:
+    def _cells(self, name: str, other: KeptRows) -> AnyArray:
         """The cells of a column, missing ones if only the other has it; objects where either side holds labels."""
         mine, theirs = self.columns.get(name), other.columns.get(name)
         if mine is not None:
@@ -120,12 +120,12 @@ class Reservoir:
         assert theirs is not None
         return np.full(len(self), np.nan if theirs.dtype.kind == "f" else None, dtype=theirs.dtype)
 
-    def less(self, other: Reservoir | None, peak: FloatArray) -> Reservoir:
+    def less(self, other: KeptRows | None, peak: FloatArray) -> KeptRows:
         """Forget rows: those that are kept lose their weight, and leave when they have none.
 
         Parameters
         ----------
-        other : Reservoir or None
+        other : KeptRows or None
             The rows to forget, with the threshold of their own; None where no sample of them was kept.
         peak : ndarray (classes,)
             The largest weight that each class has had: rounding is judged by it.
@@ -154,22 +154,22 @@ class Reservoir:
             raise ForgetError("A row would be forgotten more often than it was learnt.")
         return mine._chosen(weights > 0, weights)
 
-    def _below(self, threshold: int) -> Reservoir:
+    def _below(self, threshold: int) -> KeptRows:
         """The sample at a lower threshold."""
         if threshold >= self.threshold:
             return self
         kept = self.hashes <= np.uint64(threshold)
         return replace(self._chosen(kept, self.weights), threshold=threshold)
 
-    def _chosen(self, kept: AnyArray, weights: FloatArray) -> Reservoir:
+    def _chosen(self, kept: AnyArray, weights: FloatArray) -> KeptRows:
         columns = {name: cells[kept] for name, cells in self.columns.items()}
         return replace(self, hashes=self.hashes[kept], codes=self.codes[kept], weights=weights[kept], columns=columns)
 
-    def scaled(self, factor: float) -> Reservoir:
+    def scaled(self, factor: float) -> KeptRows:
         """Every row's weight times a factor."""
         return replace(self, weights=self.weights * factor)
 
-    def for_classes(self, positions: IntArray) -> Reservoir:
+    def for_classes(self, positions: IntArray) -> KeptRows:
         """The same rows under another numbering of the classes; rows of dropped classes have no weight and leave."""
         codes = positions[self.codes] if len(self) else self.codes
         renumbered = replace(self, codes=codes)
@@ -180,9 +180,9 @@ class Reservoir:
             return renumbered
         return renumbered._chosen(order, renumbered.weights)
 
-    def smallest(self, n: int) -> Reservoir:
+    def smallest(self, n: int) -> KeptRows:
         """The sample that a smaller capacity would have kept."""
-        return Reservoir.of_rows(n, self.hashes, self.codes, self.weights, self.columns, self.threshold)
+        return KeptRows.of_rows(n, self.hashes, self.codes, self.weights, self.columns, self.threshold)
 
 
 def _as_labels(cells: AnyArray) -> AnyArray:

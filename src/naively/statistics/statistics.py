@@ -13,11 +13,11 @@ import numpy as np
 
 from naively._checks import LARGEST_WEIGHT
 from naively.errors import ForgetError, InputError, SchemaError
-from naively.families import Summary
+from naively.statistics.base import Summary
 from naively.statistics.counts import Counts
-from naively.statistics.histograms import Histograms
+from naively.statistics.histogram import Histograms
 from naively.statistics.joint import JointSums
-from naively.statistics.kept_rows import Reservoir
+from naively.statistics.kept_rows import KeptRows
 from naively.statistics.moments import Moments, most_weight
 from naively.statistics.sums import Sum
 from naively.statistics.tokens import Tokens
@@ -39,7 +39,7 @@ class Statistics:
         The weight of the rows of each class.
     tables : mapping from Summary to Moments, Counts, Histograms, JointSums or Tokens
         The statistics of the columns, those with equal summaries together.
-    kept : Reservoir or None
+    kept : KeptRows or None
         A sample of the rows, for the recipes that need one.
     peak : ndarray of shape (n_classes,) or None
         The largest weight that each class has had; None: it is the present one, since nothing was ever forgotten.
@@ -49,7 +49,7 @@ class Statistics:
     classes: AnyArray
     class_weight: Sum
     tables: Mapping[Summary, ColumnStatistics]
-    kept: Reservoir | None = None
+    kept: KeptRows | None = None
     peak: FloatArray | None = None
 
     @classmethod
@@ -122,7 +122,7 @@ class Statistics:
         """The statistics of that kind; empty ones if no column has them."""
         return self.tables.get(summary) or empty_table(summary, (), len(self.classes))
 
-    def _kept_with(self, other: Statistics) -> Reservoir | None:
+    def _kept_with(self, other: Statistics) -> KeptRows | None:
         """The sample of both; none if one of them has rows but kept none."""
         if not self.class_weight.high.any() or not other.class_weight.high.any():
             return self.kept if self.class_weight.high.any() else other.kept

@@ -16,8 +16,8 @@ from naively.families.gaussian import centred
 from naively.schema import Schema
 from naively.scoring.model import Factor
 from naively.statistics.counts import Counts
-from naively.statistics.histograms import Histograms
-from naively.statistics.kept_rows import Reservoir
+from naively.statistics.histogram import Histograms
+from naively.statistics.kept_rows import KeptRows
 from naively.statistics.moments import Moments
 from naively.statistics.statistics import Statistics
 from naively.statistics.tokens import Tokens
@@ -201,7 +201,7 @@ def _label_tables(
     return tables
 
 
-def _cells(kept: Reservoir, name: str, labels: tuple[Label, ...] | None, family: Family | None) -> Column:
+def _cells(kept: KeptRows, name: str, labels: tuple[Label, ...] | None, family: Family | None) -> Column:
     """The kept cells of a column, labels as codes."""
     cells = kept.columns.get(name)
     if isinstance(family, Text):
@@ -215,7 +215,7 @@ def _cells(kept: Reservoir, name: str, labels: tuple[Label, ...] | None, family:
     return "categorical", np.array([index[value] for value in cells.tolist()], dtype=np.int64)
 
 
-def _dealt(chosen: Reservoir) -> tuple[IntArray, FloatArray]:
+def _dealt(chosen: KeptRows) -> tuple[IntArray, FloatArray]:
     """The rows that weights are fitted on, the first among the kept ones, and their weights.
 
     A row that was learnt several times appears several times with a share of its weight, so that it can be in several
@@ -226,7 +226,7 @@ def _dealt(chosen: Reservoir) -> tuple[IntArray, FloatArray]:
     return rows, (chosen.weights / n_copies)[rows]
 
 
-def _bounded(kept: Reservoir) -> Reservoir:
+def _bounded(kept: KeptRows) -> KeptRows:
     """The kept rows, worth at most so many rows in all that what they are fitted with still counts beside them."""
     total = float(kept.weights.sum())
     return kept if total <= MOST_ROWS else kept.scaled(MOST_ROWS / total)
