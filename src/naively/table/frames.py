@@ -70,13 +70,17 @@ def tidy_frame(
     import narwhals as nw
 
     types = {"i": nw.Int64(), "u": nw.Int64(), "b": nw.Boolean(), "f": nw.Float64()}
-    written = {name: _as_text(values) if kinds[name] == "O" else values for name, values in data.items()}
+    written = {
+        name: values if kinds[name] in types else [_as_text(value) for value in values] for name, values in data.items()
+    }
     chosen = {name: types.get(kinds[name], nw.String()) for name in data}
     chosen |= {name: nw.UInt64() for name in data if kinds[name] == "u" and max(data[name], default=0) > LARGEST_INT64}
     frame = native_frame(written, like, chosen)
     return otherwise(data) if frame is None else frame
 
 
-def _as_text(values: list[Any]) -> list[Any]:
-    """Whole numbers that no type of a data frame holds, as text."""
-    return [str(value) if isinstance(value, int) else value for value in values]
+def _as_text(value: Any) -> Any:
+    """A cell of a column of text; a whole number that no type of a frame holds is written, a lone surrogate escaped."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return str(value) if isinstance(value, int) else value
