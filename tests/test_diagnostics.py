@@ -8,9 +8,9 @@ from scipy.stats import chi2, chi2_contingency, pearsonr
 
 from naively import TAN, JointBayes, NaiveBayes
 from naively.analysis.diagnostics import dependence, independence
-from naively.analysis.independence import conditional_mutual_information, independence_test, maximum_spanning_tree
 from naively.errors import ForgetError, InputError, NaivelyWarning, ParameterError
 from naively.families import Joint
+from naively.statistics.independence import conditional_mutual_information, independence_test, maximum_spanning_tree
 from tests.models import textbook
 
 

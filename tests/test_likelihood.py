@@ -10,6 +10,7 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from naively import NaiveBayes
+from naively.analysis.likelihood import parameter_counts
 from naively.analysis.parameter_counts import Count, discrete_parameter_counts, gaussian_parameter_count
 from naively.errors import NaivelyError, ParameterError, RecipeError
 from naively.families import (
@@ -23,7 +24,6 @@ from naively.families import (
     Stacked,
     StudentT,
 )
-from naively.likelihood import parameter_counts
 from naively.smoothing import Beta, Dirichlet, Jeffreys, Laplace
 from tests.models import textbook
 from tests.strategies import cases

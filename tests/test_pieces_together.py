@@ -8,6 +8,7 @@ import pytest
 
 from naively import TAN, JointBayes, NaiveBayes, compat
 from naively.analysis import drift
+from naively.analysis.likelihood import parameter_counts
 from naively.families import (
     Bernoulli,
     Categorical,
@@ -19,7 +20,6 @@ from naively.families import (
     Poisson,
     Thresholded,
 )
-from naively.likelihood import parameter_counts
 from naively.plots import plot_decision_surface, plot_densities
 
 matplotlib.use("Agg")

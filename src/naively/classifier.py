@@ -1,32 +1,93 @@
-"""`NaiveBayes`: the scikit-learn surface over the sum of statistics."""
+"""`NaiveBayes`: what it learns, what it answers, and what else it can be asked."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import update_wrapper
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
 
+from naively._checks import require_whole
+from naively.analysis.contrast import Contrast
+from naively.analysis.credible import certain, credible_bounds, uncertain_prior
+from naively.analysis.discriminant import Discriminant, linear_factors
+from naively.analysis.distributions import Distribution, Labels, distributions
+from naively.analysis.draws import DrawnColumn, as_rows, as_table, draw_columns
+from naively.analysis.imputation import filled, fillings
+from naively.analysis.likelihood import counted, factor_log_likelihood, parameter_counts
+from naively.analysis.log_odds import LogOdds, additive_form
+from naively.analysis.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.engines import local
 from naively.engines.threads import thread_count
-from naively.errors import InputError, ParameterError
-from naively.estimation import of_one_state
-from naively.families import Family
-from naively.generation import Generation
-from naively.inspection import Inspection
-from naively.likelihood import Likelihood
-from naively.recipes import Recipe, as_recipe
-from naively.schema import Schema
-from naively.scoring.decision import check_prior
-from naively.state import State, learning_lock
+from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
+from naively.factors import as_joints, joined, one_rule
+from naively.families import ByKind, Family, Gaussian, Joint, JointFamily, Multinomial, Stacked, Text, Thresholded
+from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
+from naively.schema import Schema, assign_families, position_of, summaries_of
+from naively.scoring.calibration import Calibration, calibration
+from naively.scoring.decision import Decider, check_prior, check_reject, class_prior, labelled, log_prior, loss_matrix
+from naively.scoring.explained_cells import WIDE, explained_cells
+from naively.scoring.explained_tokens import spoken_tokens
+from naively.scoring.explanation import as_frame, attribute, explanation
+from naively.scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
+from naively.scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
+from naively.smoothing import Smoothing, as_smoothing
+from naively.state import State, as_it_is, learning_lock, make_read_only, of_one_state, unchanged
 from naively.statistics.statistics import Statistics, merged_classes, refuse_heavy
-from naively.table.table import Table
+from naively.table.labels import exact_array
+from naively.table.read import read_table
+from naively.table.table import SparseTable, Table, require_rows
 from naively.table.target import read_rows, read_target
-from naively.typing import AnyArray, FloatArray, IntArray
-from naively.weighing.auto import stacked_densities
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+from naively.weighing.auto import stacked_densities, weigh
+from naively.weighing.scorer import PooledScorer
+
+BLOCK_ROWS = 1 << 15
+"""So many rows are simulated at once."""
+
+
+class BayesError(NamedTuple):
+    """The error of the best possible rule, found by simulation.
+
+    Parameters
+    ----------
+    error : float
+        The share of rows whose class it gets wrong.
+    standard_error : float
+        How far off `error` may be by chance, as a standard deviation.
+    n : int
+        How many rows were simulated.
+    """
+
+    error: float
+    standard_error: float
+    n: int
+
+
+class _OfDensities:
+    """A method that models of a recipe that weighs evidence do not have: for them `hasattr` says no.
+
+    scikit-learn asks in this way what an estimator can do.
+    """
+
+    def __init__(self, method: Callable[..., Any]):
+        self._method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self._method
+        if isinstance(model.recipe, str) and model.recipe in RECIPES:  # a bad one is refused when it is used
+            model._require_density(self._method.__name__)
+        return self._method.__get__(model, owner)
+
 
 NO_CLASSES: AnyArray = np.array([], dtype=object)
 NO_CLASSES.flags.writeable = False
@@ -41,7 +102,7 @@ class Batch(NamedTuple):
     weights: FloatArray | None
 
 
-class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes for any table: numbers, categories, booleans, counts and missing cells in one model.
 
     Parameters
@@ -244,6 +305,19 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         merged._learn_state(other.__dict__.get("_state"))
         return merged
 
+    def __radd__(self, other: Any) -> NaiveBayes:
+        """What `sum` begins with, 0, adds nothing: ``sum(models)`` is the model of all their rows."""
+        return copy.deepcopy(self._taken()) if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __sub__(self, other: Any) -> NaiveBayes:
+        """Forget all that another model has learnt: a new model of the rows that are left."""
+        if not isinstance(other, NaiveBayes):
+            return NotImplemented
+        left: NaiveBayes = copy.deepcopy(self._taken())
+        state, gone = left._fitted(), other._fitted()
+        left._replace(state.schema, state.statistics - gone.statistics, state.declared)
+        return left
+
     def __iadd__(self, other: Any) -> Self:
         """Learn all that another model has learnt, in place: ``model += other``."""
         if not isinstance(other, NaiveBayes):
@@ -358,3 +432,1086 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
 
         self._require_fitted()
         save(self._taken(), path)
+
+    # -- what was learnt ----------------------------------------------------------------------------------------------
+
+    def _taken(self) -> Self:
+        """A model with the parameters and the state that this one has now, whatever becomes of this one."""
+        taken: Self = object.__new__(type(self))
+        taken.__dict__ = self.__dict__.copy()
+        return taken
+
+    def _fitted(self) -> State:
+        state: State | None = self.__dict__.get("_state")
+        if state is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' with rows first."
+            )
+        return state
+
+    def _is_fitted(self) -> bool:
+        return "_state" in self.__dict__
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def _require_fitted(self) -> None:
+        self._fitted()
+
+    @property
+    def schema_(self) -> Schema:
+        """What the columns are."""
+        return self._fitted().schema
+
+    @property
+    def statistics_(self) -> Statistics:
+        """The sum of all that was learnt; it cannot be written to."""
+        return self._fitted().statistics
+
+    @property
+    def classes_(self) -> AnyArray:
+        """The class labels, sorted."""
+        return self._fitted().statistics.classes
+
+    @property
+    def declared_classes_(self) -> AnyArray:
+        """The classes that `partial_fit` was told of."""
+        return self._fitted().declared
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns there are."""
+        return len(self._fitted().schema.names)
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """The columns' names, if X had any."""
+        state = self._fitted()
+        if not state.schema.named:
+            raise AttributeError("The model was fitted on columns without names, so it has no feature_names_in_.")
+        return state.feature_names
+
+    # -- answers ---------------------------------------------------------------------------------------------------------
+
+    @of_one_state
+    def predict(
+        self, X: Any, prior: Any = None, loss: Any = None, reject: float | None = None, reject_label: Any = None
+    ) -> AnyArray:
+        """The class of least expected loss of each row; without `loss`, the most probable one.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        prior : as the parameter `prior`, or an array of shape (n_rows, n_classes), optional
+            Another class prior, for this call only.
+        loss : array of shape (n_classes, n_classes) or dict, optional
+            What answers cost: ``loss[true, predicted]`` in the order of `classes_`; or by label, as
+            ``{true: {predicted: cost}}`` or ``{(true, predicted): cost}``, where a right answer costs 0 unless given.
+        reject : float, optional
+            What it costs to leave a row undecided. A row whose every answer is expected to cost more is rejected;
+            without `loss`, that is one whose highest probability is below ``1 - reject`` (Chow's rule).
+        reject_label : optional
+            What rejected rows get, instead of None; no class.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            With `reject`, an array of objects in which None stands for "undecided", whether or not any row is; or an
+            array of the classes' type if `reject_label` is of that type.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = [[0], [0], [1], [1], [1], [2], [2]], ["ham"] * 4 + ["spam"] * 3
+        >>> model = NaiveBayes("textbook", families="categorical").fit(X, y)
+        >>> model.predict_proba([[0], [1], [2]])[:, 1].round(2)
+        array([0.23, 0.37, 0.72])
+        >>> model.predict([[0], [1], [2]], loss={("ham", "spam"): 10, ("spam", "ham"): 1}).tolist()
+        ['ham', 'ham', 'ham']
+        >>> model.predict([[0], [1], [2]], reject=0.3, reject_label="unsure").tolist()
+        ['ham', 'unsure', 'spam']
+        """
+        table, positions, scorer, decider = self._ready(X, prior)
+        cost = check_reject(reject, reject_label, self.classes_)
+        decider = Decider(decider.log_prior, loss_matrix(loss, self.classes_), cost)
+        best = np.empty(table.n_rows, dtype=np.int64)
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            best[rows] = decider.choose(scores, rows)
+
+        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        decider.warn()
+        return labelled(best, self.classes_, cost is not None, reject_label)
+
+    @of_one_state
+    def predict_proba(self, X: Any, prior: Any = None) -> FloatArray:
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return self._scores(X, prior, "probabilities")
+
+    @of_one_state
+    def predict_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
+        """The logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return self._scores(X, prior, "normalise")
+
+    @of_one_state
+    def predict_joint_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
+        """The joint log-probability ``log P(class) + log P(row | class)``.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return self._scores(X, prior, "add_prior")
+
+    @of_one_state
+    def evidence(self, X: Any) -> FloatArray:
+        """The log-likelihood that each cell contributes to each class; 0 where the cell is missing.
+
+        ``log prior + evidence.sum(axis=1)`` is `predict_joint_log_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns, n_classes)
+            More terms follow the columns where columns speak together: joint factors, whose members are 0 themselves;
+            in the recipe "strong" pairs, experts and their pool. `evidence_names_` names them all.
+        """
+        table, positions, scorer, _ = self._ready(X, None)
+        return scorer.evidence(table, positions)
+
+    @of_one_state
+    def explain(self, X: Any, target: Any = None, prior: Any = None, tokens: int = 10) -> Any:
+        """Why each row is, or is not, of a class: the evidence of the prior and of every column, in bits.
+
+        A bit doubles the odds. The bits of a row add up to ``log2(P / (1 - P))``, P being the probability of the class;
+        `naively.scoring.explanation` says how "the rest" is weighed where there are more than two classes.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`.
+        target : label, optional
+            The class to speak for; by default each row's predicted one.
+        tokens : int, default=10
+            Of a column of prose, so many tokens are named, those that say most; 0 to keep it in one line. So it is
+            with the columns that are stored in a row of a sparse matrix with more than 100 of them: all others are
+            one line.
+
+        Returns
+        -------
+        data frame
+            Of the same library as X; of pandas if X is no data frame; where pandas is not installed, a dict of lists.
+            For each row of X one row for the prior and one for each of `evidence_names_` (but for the members of joint
+            factors, which have no evidence of their own): ``row`` (its position in X), ``column``, ``value`` (as text;
+            null where missing), ``class`` and ``bits``.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> from naively.scoring.explanation import as_text
+        >>> rows = [{"coat": "striped"}, {"coat": "plain"}, {"coat": "plain"}]
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog", "dog"])
+        >>> print(as_text(model.explain([{"coat": "plain"}])))
+        row 0: dog against the rest, probability 0.818
+        +1.17  coat      plain
+        +1.00  prior
+        +2.17  log-odds
+        """
+        table, positions, scorer, decider = self._ready(X, prior)
+        wanted = None if target is None else self._class_code(target)
+        if isinstance(table, SparseTable) and table.n_columns > WIDE:
+            lines = explained_cells(scorer, table, positions, decider, self.classes_, wanted, tokens)
+            decider.warn()
+            return as_frame(lines, self.classes_, X)
+        evidence = scorer.evidence(table, positions)
+        chosen = decider.choose(evidence.sum(axis=1), slice(0, table.n_rows))
+        if wanted is not None:
+            chosen = np.full(table.n_rows, wanted)
+        decider.warn()
+        bits = attribute(decider.log_prior, evidence, chosen)
+        spoken = spoken_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
+        terms = [place for place, name in enumerate(scorer.names) if name not in scorer.silent]
+        names = [scorer.names[place] for place in terms]
+        bits = bits[:, [0, *(place + 1 for place in terms)]]
+        return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, spoken)
+
+    def _class_code(self, label: Any, where: str = "target") -> int:
+        known = self.classes_.tolist()
+        if isinstance(label, np.generic):
+            label = label.item()
+        if label not in known:
+            raise ParameterError(f"{where} must be one of the classes {listed(known, 20)}, got {label!r}.")
+        return int(known.index(label))
+
+    @of_one_state
+    def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> FloatArray:
+        """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
+
+        Nothing is fitted again; it takes about the time of a prediction.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that the model has learnt, as they were given to `fit`; a row loses its whole weight. Without X, the
+            rows that the recipe has kept, as in `calibration_`: there, evidence is weighed by what the rows of other
+            folds say.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+
+        Notes
+        -----
+        The answer is that of `forget` and `predict_log_proba`, row by row. `Kernel`, `Binned` and `Stacked` do not
+        choose their bandwidths, cuts and shares again. A class of which nothing is left stays, without any rows.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = [[1.0], [3.0], [6.0], [2.0], [5.0], [9.0]], ["a", "a", "a", "b", "b", "b"]
+        >>> model = NaiveBayes("textbook").fit(X, y)
+        >>> model.loo(X, y)[0].round(3)
+        array([-1.571, -0.233])
+        >>> model.forget(X[:1], y[:1]).predict_log_proba(X[:1])[0].round(3)
+        array([-1.571, -0.233])
+        """
+        self._require_fitted()
+        if X is None:
+            return self._left_out_of_kept_rows()
+        recipe = as_recipe(self.recipe)
+        if recipe.tempering is not None:
+            raise ParameterError(
+                f"Recipe {self.recipe!r} weighs evidence on the rows it has kept: loo() without arguments gives their "
+                "leave-one-out answers. Use recipe='textbook' for other rows."
+            )
+        rows, decider = self._learnt_rows(X, y, sample_weight)
+        families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
+        n_threads = thread_count(self.n_threads)
+        scores = left_out_scores(self.schema_, families, smoothings, self.statistics_, rows, n_threads)
+        decider.normalise(scores, slice(0, len(scores)))
+        decider.warn()
+        return scores
+
+    def _learnt_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[LearntRows, Decider]:
+        """Rows that were learnt, and the prior of each without it."""
+        table, classes, codes, weights = read_rows(X, y, sample_weight)
+        positions = self.schema_.locate(table)
+        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
+        return rows, Decider(left_out_log_prior(self.statistics_, rows, self.prior, self._prior_rule()))
+
+    def _left_out_of_kept_rows(self) -> FloatArray:
+        scorer = self._estimated()[0]
+        if scorer.weighed is None:
+            raise ParameterError(
+                f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
+                "that the model has learnt."
+            )
+        loo = scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
+        return loo.copy()
+
+    @of_one_state
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """The estimated parameters of every column, by name; arrays follow `classes_`.
+
+        Returns
+        -------
+        dict
+            For each column a dict with its ``family`` and, for example, ``mean`` and ``variance``; for each joint
+            factor one under its name, such as ``"a & b"``.
+        """
+        self._require_fitted()
+        result: dict[str, dict[str, Any]] = {}
+        for factor in self._estimated()[0].factors:
+            described = _copied(factor.estimate.describe())
+            if isinstance(factor.family, JointFamily):
+                result[factor.family.term] = {"family": factor.family.joint, **described}
+                continue
+            for place, member in enumerate(factor.members.tolist()):
+                column = {name: _of_column(values, place) for name, values in described.items()}
+                result[self.schema_.names[member]] = {"family": factor.family, **column}
+        return {name: result[name] for name in self._estimated()[0].names if name in result}
+
+    @property
+    @of_one_state
+    def evidence_names_(self) -> list[str]:
+        """What the terms of `evidence` are called: the columns, and what the recipe adds to them."""
+        self._require_fitted()
+        return list(self._estimated()[0].names)
+
+    @property
+    @of_one_state
+    def class_count_(self) -> FloatArray:
+        """The weight of the rows of each class."""
+        self._require_fitted()
+        return self.statistics_.class_weight.high.copy()
+
+    @property
+    @of_one_state
+    def calibration_(self) -> Calibration:
+        """How good the probabilities are: accuracy, log-loss, Brier score, calibration error and reliability.
+
+        Measured on the kept rows, each as seen by estimates and weights that did not learn from it, under the class
+        frequencies as prior. Only the recipes that keep rows have it.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> import numpy as np
+        >>> X, y = np.repeat([[1.0], [2.0], [7.0], [8.0]], 5, axis=0), [0] * 10 + [1] * 10
+        >>> NaiveBayes("fast").fit(X, y).calibration_.accuracy
+        1.0
+        """
+        self._require_fitted()
+        scorer = self._estimated()[0]
+        if scorer.weighed is None:
+            raise RecipeError(
+                f"calibration_ is measured on kept rows, and recipe {self.recipe!r} keeps none. Fit with "
+                "recipe='auto', 'fast' or 'strong', or score other rows."
+            )
+        loo = scorer.weighed.model.loo
+        if not len(loo.codes):
+            raise RecipeError(
+                "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. "
+                "Score other rows, or learn some more."
+            )
+        return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
+
+    def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
+        table, positions, scorer, decider = self._ready(X, prior)
+        result = np.empty((table.n_rows, len(self.classes_)))
+        change = getattr(decider, step)
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            change(scores, rows)
+            result[rows] = scores
+
+        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        decider.warn()
+        return result
+
+    def _ready(self, X: Any, prior: Any) -> tuple[Table, IntArray | None, Scorer | PooledScorer, Decider]:
+        """All that an answer needs: the table, where its columns are, the estimates and the prior."""
+        self._require_classes()
+        table = read_table(X)
+        require_rows(table)
+        positions = self.schema_.locate(table)
+        scorer, logs = self._estimated()
+        if prior is not None:
+            logs = log_prior(self._prior(prior))
+            if logs.ndim == 2 and len(logs) != table.n_rows:
+                raise ParameterError(f"prior has {len(logs)} rows but X has {table.n_rows}.")
+        return table, positions, scorer, Decider(logs)
+
+    def _require_classes(self) -> None:
+        self._require_fitted()
+        if len(self.classes_) == 0:
+            raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
+
+    # -- what the model is made of ---------------------------------------------------------------------------------------
+
+    @of_one_state
+    def log_odds(self, base: Any = None, prior: Any = None, n_points: int = 33) -> LogOdds:
+        """The additive form: the log-odds against a base class as a constant plus a function of each column.
+
+        ``log P(j | x) / P(base | x) = alpha_j + sum over columns i of g_ji(x_i)``: alpha is ``intercept``, g_i is
+        ``columns[name]``, a function and a table.
+
+        Parameters
+        ----------
+        base : label, optional
+            The class to compare with; by default the last.
+        prior : as the parameter `prior`, optional
+            Another class prior.
+        n_points : int, default=33
+            At how many points, at most, the tables of numbers are taken.
+
+        Returns
+        -------
+        LogOdds
+            Of the model as it is now. The recipe "strong" is not additive and has none.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = [[1.0], [2.0], [5.0], [6.0]], ["a", "a", "b", "b"]
+        >>> log_odds = NaiveBayes("textbook").fit(X, y).log_odds()
+        >>> log_odds.base, log_odds.intercept.tolist()
+        ('b', [0.0, 0.0])
+        >>> log_odds.columns["x0"](3.5).tolist()
+        [0.0, 0.0]
+        """
+        n_points = require_whole("n_points", n_points, at_least=2)
+        contrast = self._contrast(base, prior, "log_odds()")
+        together = next((factor for factor in contrast.scorer.factors if factor.family.together), None)
+        if together is not None:
+            name = self.schema_.names[int(together.members[0])]
+            raise ParameterError(
+                f"Column {name!r} is read together with others, so it has no function of its own: log_odds() is for "
+                "models whose columns stand alone. explain() gives the evidence of each row."
+            )
+        return additive_form(contrast, self.parameters(), n_points)
+
+    @of_one_state
+    def discriminant(self, base: Any = None, prior: Any = None) -> Discriminant:
+        """The linear discriminant ``F(x) = w . x + b`` of each class against a base class.
+
+        Parameters
+        ----------
+        base : label, optional
+            The class to compare with; by default the last.
+        prior : as the parameter `prior`, optional
+            Another class prior. It moves the bias and nothing else: the trade of precision for recall.
+
+        Returns
+        -------
+        Discriminant
+            F is the posterior log-odds, to rounding. A model that is not linear raises `ParameterError`, which says
+            which column bends, and why.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = [[0, 1], [0, 0], [1, 1], [1, 0]], ["no", "no", "yes", "yes"]
+        >>> F = NaiveBayes("textbook", families="bernoulli").fit(X, y).discriminant(base="no")
+        >>> F.terms, F.weights[1].round(3).tolist(), F.bias.round(3).tolist()
+        (['x0 > 0', 'x1 > 0'], [2.197, 0.0], [0.0, -1.099])
+        """
+        contrast = self._contrast(base, prior, "discriminant()")
+        names = self.schema_.names
+        factors = linear_factors(contrast.scorer.factors, names, contrast.base)
+        scorer = Scorer(factors, names, len(self.classes_))
+        return Discriminant(
+            Contrast(scorer, self.schema_, contrast.log_prior, self.classes_, contrast.base, contrast.n_threads)
+        )
+
+    @of_one_state
+    def rank_features(self, by: str = "information", like: Any = None) -> Any:
+        """The columns, the most telling first, by what was learnt of each alone; it needs no rows.
+
+        Parameters
+        ----------
+        by : "information", "likelihood_ratio", "effect" or "weight", default="information"
+            What the score is:
+
+            - "information": the mutual information of the column and the class, in bits, at most the entropy of the
+              class. It is that of the counts, for labels and bins (numbers with a histogram that are not binned are
+              cut into 10 bins of equal weight), and that of the estimated densities, by numeric integration, for
+              `Gaussian`, `StudentT` and `Poisson`. Of a `Multinomial` column it is that of one event: is it of this
+              column or not?
+            - "likelihood_ratio": twice the gain in log-likelihood over the same family with the classes taken
+              together: G, with its degrees of ``freedom`` and the ``p_value``, the chance of at least this gain where
+              the classes do not differ.
+            - "effect": how far the means of the two classes that differ most are apart, in standard deviations within
+              the classes. A label counts as a number that is 1 for one of its values, the one with the largest effect.
+            - "weight": the largest absolute weight in the linear `discriminant` of any two classes; of labels the
+              largest gap between the weights of two values. It changes with the unit of the column: rank by "effect"
+              unless all have the same.
+        like : data frame, optional
+            Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
+
+        Returns
+        -------
+        data frame
+            ``column`` and ``score``, the largest first; for "likelihood_ratio" also ``freedom`` and ``p_value``.
+
+        Notes
+        -----
+        Only known cells count. Scores are of each column alone: two columns that say the same both rank high. The
+        information in a sample is above that in the population, by about ``freedom / (2 n log 2)`` bits for n rows, so
+        a column with very many values seems to tell more than it does; the p-value allows for that.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = [[1.0, 3.0], [2.0, 1.0], [7.0, 2.0], [8.0, 3.0]], ["a", "a", "b", "b"]
+        >>> NaiveBayes("textbook").fit(X, y).rank_features()["column"].tolist()
+        ['x0', 'x1']
+        """
+        self._require_classes()
+        if not isinstance(by, str) or by not in (*SCORES, "weight"):
+            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight'))}, got {by!r}.")
+        names = self.schema_.names
+        if by == "weight":
+            factors = self._contrast(None, None, "rank_features(by='weight')").scorer.factors
+            return ranked(names, scores_by_weight(factors, names), like)
+        recipe = as_recipe(self.recipe)
+        families, smoothings = self._checked_families(recipe), self._smoothings(names, recipe)
+        return ranked(names, scores_of_columns(by, self.schema_, families, smoothings, self.statistics_), like)
+
+    def _contrast(self, base: Any, prior: Any, asked: str) -> Contrast:
+        """The scores of the model, to be read against a class."""
+        self._require_classes()
+        code = len(self.classes_) - 1 if base is None else self._class_code(base, "base")
+        scorer, logs = self._estimated()
+        if isinstance(scorer, PooledScorer):
+            raise RecipeError(
+                f"{asked} needs an additive model, and recipe {self.recipe!r} pools it with experts that read several "
+                "columns at once. Use set_params(recipe='auto'), which needs no new fit, or explain()."
+            )
+        if prior is not None:
+            logs = log_prior(self._prior(prior))
+        if logs.ndim != 1:
+            raise ParameterError(f"{asked} takes one prior for all rows, one probability per class.")
+        return Contrast(scorer, self.schema_, logs, self.classes_, code, thread_count(self.n_threads))
+
+    # -- how well it fits ------------------------------------------------------------------------------------------------
+
+    @property
+    @of_one_state
+    def log_likelihood_(self) -> float:
+        """The log-likelihood ``sum of weight * log P(row, class)`` of all rows learnt, under the estimates in force.
+
+        Computed from the statistics: no rows are needed. It is what `predict_joint_log_proba` gives the rows at their
+        own classes, summed; but `Poisson` columns leave out ``sum of log x!``, which no parameter changes (and
+        `Multinomial` columns their coefficients, as everywhere): compare such models among themselves, not with others.
+
+        Only the recipe "textbook" has it, as weighed evidence is no probability of rows. `StudentT` and
+        ``Gaussian(interval=...)`` are no functions of means and variances: for them, and for `Kernel`, it takes an
+        exact histogram, which the recipes "auto" and "strong" keep of columns with at most 2048 distinct values
+        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> rows, y = {"coat": ["striped", "plain", "plain", "plain"]}, ["cat", "cat", "dog", "dog"]
+        >>> model = NaiveBayes("textbook", smoothing="none").fit(rows, y)
+        >>> model.log_likelihood_, 4 * math.log(1 / 2) + 2 * math.log(1 / 2)  # the classes, and the coats of the cats
+        (-4.1588830833596715, -4.1588830833596715)
+        """
+        factors = self._unweighed_factors("log_likelihood_")
+        prior = self.class_prior_
+        if prior.ndim == 2:
+            raise ParameterError("log_likelihood_ needs one prior for all rows, but the model's has one for each row.")
+        return counted(self.statistics_.class_weight.high, log_prior(prior)) + sum(
+            factor_log_likelihood(factor, self.schema_, self.statistics_) for factor in factors
+        )
+
+    @property
+    @of_one_state
+    def n_parameters_(self) -> int:
+        """How many parameters are free, as `parameter_counts` counts them: the number in `aic_` and `bic_`."""
+        return parameter_counts(self).naive_bayes.free
+
+    @property
+    @of_one_state
+    def aic_(self) -> float:
+        """Akaike's criterion, ``2 * n_parameters_ - 2 * log_likelihood_``: the less, the better.
+
+        It is meant for estimates of maximum likelihood: ``smoothing="none"``.
+        """
+        return 2.0 * self.n_parameters_ - 2.0 * self.log_likelihood_
+
+    @property
+    @of_one_state
+    def bic_(self) -> float:
+        """The Bayesian (Schwarz's) criterion, ``log(n) * n_parameters_ - 2 * log_likelihood_``: the less, the better.
+
+        n is the weight of all rows. As `aic_`, it is meant for estimates of maximum likelihood.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> from naively.families import Gaussian
+        >>> X, y = [[1.0], [2.0], [4.0], [7.0], [8.0], [9.0]], ["a", "a", "a", "b", "b", "b"]
+        >>> model = NaiveBayes("textbook").fit(X, y)
+        >>> model.n_parameters_, round(model.bic_, 2)  # the prior, two means, two variances
+        (5, 34.41)
+        >>> model = model.set_params(families=Gaussian(ties="feature"))
+        >>> model.n_parameters_, round(model.bic_, 2)
+        (4, 33.14)
+        """
+        return math.log(float(self.class_count_.sum())) * self.n_parameters_ - 2.0 * self.log_likelihood_
+
+    def _unweighed_factors(self, asked: str) -> Sequence[Factor]:
+        """The estimates of a model whose evidence is a log-likelihood."""
+        self._require_fitted()
+        if as_recipe(self.recipe).tempering is not None:
+            raise RecipeError(
+                f"{asked} needs P(row, class), but the recipe {self.recipe!r} weighs evidence, which then is no "
+                "probability of a row. Use recipe='textbook'."
+            )
+        return self._estimated()[0].factors
+
+    # -- the model as a generator of rows --------------------------------------------------------------------------------
+
+    @of_one_state
+    def sample(
+        self, n: int = 1, *, y: Any = None, seed: Any = None, length: Any = None, like: Any = None
+    ) -> tuple[Any, AnyArray]:
+        """Draw rows from the model: a class from the prior, then every cell from its column's distribution.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many rows.
+        y : label or array of n labels, optional
+            Draw rows of these classes instead.
+        seed : int or Generator, optional
+        length : float or dict by group, optional
+            The total of a row's counts, for `Multinomial` columns, which say nothing about it; by default the mean
+            total of the class, rounded.
+        like : data frame, optional
+            Another one, for its library; by default pandas.
+
+        Returns
+        -------
+        X : data frame or ndarray
+            An array if the model was fitted on one (or on anything without names), else a data frame; without pandas a
+            dict of arrays. No cell is missing: the model does not know why cells are.
+        y : ndarray of shape (n,)
+
+        Notes
+        -----
+        `Binned` columns draw one of the values that were learnt in a bin, `Kernel` ones from the tabulated density,
+        `Bernoulli` ones 0 and 1 (or the threshold and one above it). The recipes that weigh evidence have no
+        distribution of rows to draw from: use "textbook".
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = [[1.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"]
+        >>> model = NaiveBayes("textbook").fit(X, y)
+        >>> rows, labels = model.sample(10_000, seed=0)
+        >>> [float(rows[labels == label].mean().round(1)) for label in "ab"]
+        [1.5, 8.0]
+        """
+        self._require_fitted()
+        rng = np.random.default_rng(seed)
+        codes = self._sampled_codes(n, y, rng)
+        columns = self._drawn(codes, rng, length)
+        return as_rows(columns, self.schema_, like), np.asarray(self.classes_[codes])
+
+    def _sampled_codes(self, n: Any, y: Any, rng: np.random.Generator) -> IntArray:
+        require_whole("n", n)
+        if len(self.classes_) == 0:
+            raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
+        if y is None:
+            prior = self.class_prior_
+            if prior.ndim != 1:
+                raise ParameterError(
+                    "The model's prior differs from row to row, so new rows have none. Give one prior."
+                )
+            return rng.choice(len(self.classes_), size=int(n), p=prior).astype(np.int64)
+        labels = exact_array(y)
+        if labels.ndim == 0:
+            return np.full(int(n), self._class_code(labels.item(), "y"), dtype=np.int64)
+        if labels.shape != (int(n),):
+            raise ParameterError(f"sample(y) must be one class, or n={n} of them; its shape is {labels.shape}.")
+        return np.array([self._class_code(label, "y") for label in labels.tolist()], dtype=np.int64)
+
+    def _drawn(self, codes: IntArray, rng: np.random.Generator, length: Any = None) -> list[DrawnColumn]:
+        return draw_columns(self._distributions("sample", length), self.schema_, codes, rng)
+
+    def _distributions(self, what: str, length: Any = None) -> list[Distribution]:
+        """The columns as distributions; refused where evidence was weighed, which makes it no density."""
+        self._require_density(what)
+        return distributions(self._estimated()[0].factors, self.schema_, self.statistics_, length)
+
+    def _require_density(self, what: str) -> None:
+        if as_recipe(self.recipe).tempering is not None:
+            raise RecipeError(
+                f"{what} needs a model that is a distribution of rows; recipe {self.recipe!r} weighs evidence, after "
+                "which it is none. Use recipe='textbook'."
+            )
+
+    @_OfDensities
+    @of_one_state
+    def score_samples(self, X: Any, prior: Any = None) -> FloatArray:
+        """The log-density of each row, ``log p(x) = log sum_j P(j) p(x | j)``: low for rows unlike those learnt.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`. Missing cells are marginalised, so rows with fewer known cells have densities of another
+            kind; compare those with the same cells known.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Minus infinity for a row that no class can have.
+
+        Notes
+        -----
+        Numbers have a density, so the unit of measurement matters; labels, bins and counts have a probability.
+        `Multinomial` counts are given their total. A column that is constant says nothing.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> model = NaiveBayes("textbook").fit([[1.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"])
+        >>> model.score_samples([[1.5], [4.5], [30.0]]).round(1)
+        array([  -0.9,   -7.7, -243.6])
+        """
+        table, positions, scorer, decider = self._ready(X, prior)
+        self._require_no_stacking("score_samples")
+        result = np.empty(table.n_rows)
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            scores += decider.log_prior if decider.log_prior.ndim == 1 else decider.log_prior[rows]
+            result[rows] = np.logaddexp.reduce(scores, axis=1)
+
+        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        for factor in scorer.factors:
+            if isinstance(factor.family, Multinomial):
+                result += _log_coefficients(table, chosen_columns(factor.members, positions, scorer.n_columns))
+        return result
+
+    def _require_no_stacking(self, what: str) -> None:
+        for factor in self._estimated()[0].factors:
+            if isinstance(factor.family, (Stacked, Text)):
+                column = self.schema_.names[int(factor.members[0])]
+                raise ParameterError(
+                    f"{what}: column {column!r} is read by {factor.family!r}, which "
+                    "tells classes apart, but is no density of a column's values. Use another family, for example "
+                    "Kernel(), StudentT() or Gaussian(), or leave the column out."
+                )
+
+    @of_one_state
+    def impute(self, X: Any, prior: Any = None) -> Any:
+        """X with its missing cells filled in by what the other cells of the row say.
+
+        Numbers become their mean, ``sum_j P(j | the other cells) mean_ij``; labels the most probable value.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`. X is not changed.
+
+        Returns
+        -------
+        A copy of X, of the same type; columns that the model does not know are left as they are.
+
+        Notes
+        -----
+        Works for all recipes: those that weigh evidence give the classes calibrated probabilities here as well. A mean
+        lies between the classes and has less spread than real cells; draw from `sample` where the spread matters.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> rows = [{"coat": "striped", "weight": 4.0}, {"coat": "plain", "weight": 30.0}]
+        >>> model = NaiveBayes("textbook", smoothing=0.1).fit(rows, ["cat", "dog"])
+        >>> filled = model.impute([{"coat": "striped", "weight": None}, {"coat": None, "weight": 29.0}])
+        >>> round(filled[0]["weight"], 1), filled[1]["coat"]
+        (6.2, 'plain')
+        """
+        table, positions, scorer, decider = self._ready(X, prior)
+        posterior = self._posterior(table, positions, scorer, decider)
+        fills = list(fillings(self._imputing(), table, positions, posterior))
+        return filled(X, fills, table.names)
+
+    @of_one_state
+    def impute_proba(self, X: Any, column: Any, prior: Any = None) -> tuple[list[Label], FloatArray]:
+        """The probability of each value of a column of labels, given the other cells of the row.
+
+        Parameters
+        ----------
+        X, prior
+            As in `predict`; the cells of the column itself are not looked at.
+        column : str or int
+            Its name or position.
+
+        Returns
+        -------
+        values : list
+            What the column can hold.
+        probabilities : ndarray of shape (n_rows, n_values)
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> rows = [{"coat": "striped", "weight": 4.0}, {"coat": "plain", "weight": 30.0}]
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog"])
+        >>> values, probabilities = model.impute_proba([{"weight": 4.1, "coat": None}], "coat")
+        >>> values, probabilities.round(3).tolist()
+        (['plain', 'striped'], [[0.333, 0.667]])
+        """
+        table, positions, scorer, decider = self._ready(X, prior)
+        member = position_of(column, {name: place for place, name in enumerate(self.schema_.names)}, "column")
+        values, table_of_values = self._label_probabilities(member)
+        there = np.arange(len(self.schema_.names)) if positions is None else positions.copy()
+        there[member] = -1
+        return list(values), self._posterior(table, there, scorer, decider) @ table_of_values
+
+    def _posterior(self, table: Table, positions: IntArray | None, scorer: Any, decider: Decider) -> FloatArray:
+        """The probability (rows, classes) of each class, of a table whose columns stand at these positions."""
+        posterior = np.empty((table.n_rows, len(self.classes_)))
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            decider.probabilities(scores, rows)
+            posterior[rows] = scores
+
+        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        decider.warn()
+        return posterior
+
+    def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
+        for distribution in self._imputing(member):
+            if isinstance(distribution, Labels):
+                place = int(np.flatnonzero(distribution.members == member)[0])
+                return distribution.values[place], distribution.probabilities[place]
+        raise ParameterError(
+            f"Column {self.schema_.names[member]!r} holds numbers, not labels. Use impute, which gives their mean."
+        )
+
+    def _imputing(self, member: int | None = None) -> list[Distribution]:
+        """What each class expects of each column, or of one; of numbers without a density it is the class's mean."""
+        recipe = as_recipe(self.recipe)
+        families = [_expecting(family) for family in self._checked_families(recipe)]
+        smoothings = self._smoothings(self.schema_.names, recipe)
+        factors = make_factors(self.schema_, families, smoothings, self.statistics_)
+        wanted = [factor for factor in factors if member is None or member in factor.members]
+        return distributions(wanted, self.schema_, self.statistics_)
+
+    @of_one_state
+    def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
+        """The error that remains when the model is the truth: that of the best possible rule, by simulation.
+
+        Rows are drawn from the model, and the chance that the most probable class is wrong, ``1 - max_j P(j | x)``, is
+        averaged. No rule can do better on such rows; `predict` does as well.
+
+        Parameters
+        ----------
+        n : int, default=10000
+            How many rows are drawn; the standard error falls with its square root.
+        seed : int or Generator, optional
+
+        Returns
+        -------
+        BayesError
+            With `error`, `standard_error` and `n`.
+
+        Examples
+        --------
+        Two normal classes, two standard deviations apart, overlap by 15.9 %:
+
+        >>> from naively import NaiveBayes
+        >>> model = NaiveBayes("textbook").fit([[-2.0], [0.0], [0.0], [2.0]], [0, 0, 1, 1])
+        >>> error = model.bayes_error(20_000, seed=1)
+        >>> abs(error.error - 0.1587) < 3 * error.standard_error < 0.01
+        True
+        """
+        self._require_fitted()
+        self._require_density("bayes_error")
+        rng = np.random.default_rng(seed)
+        codes = self._sampled_codes(n, None, rng)
+        doubt = np.empty(len(codes))
+        for start in range(0, len(codes), BLOCK_ROWS):
+            block = slice(start, min(start + BLOCK_ROWS, len(codes)))
+            table = as_table(self._drawn(codes[block], rng), self.schema_)
+            doubt[block] = 1.0 - self.predict_proba(table).max(axis=1)
+        spread = float(doubt.std(ddof=1)) if len(codes) > 1 else np.nan
+        return BayesError(float(doubt.mean()), spread / float(np.sqrt(len(codes))), len(codes))
+
+    @of_one_state
+    def credible_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+        """Between which bounds each class's probability lies, given how few or many rows were learnt.
+
+        Parameters
+        ----------
+        X : as in `predict`
+        level : float, default=0.95
+            The probability that the bounds are to hold.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes, 2)
+            The lower and the upper bound.
+
+        Notes
+        -----
+        In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
+        the posterior of the parameters gives (`naively.analysis.credible`). They hold for a column model that is right, and for
+        columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook" with
+        `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> rows, y = [["red"]] * 3 + [["blue"]] * 3, [1, 1, 0, 0, 0, 1]
+        >>> few = NaiveBayes("textbook").fit(rows, y)
+        >>> many = NaiveBayes("textbook").fit(rows * 100, y * 100)
+        >>> few.credible_interval([["red"]])[0, 1].round(2).tolist()
+        [0.14, 0.94]
+        >>> many.credible_interval([["red"]])[0, 1].round(2).tolist()
+        [0.61, 0.72]
+        """
+        from scipy.special import ndtri
+
+        if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
+            raise ParameterError(f"credible_interval(level) must be a number between 0 and 1, got {level!r}.")
+        table, positions, _, _ = self._ready(X, None)
+        self._require_density("credible_interval")
+        if self.prior is None or (isinstance(self.prior, str) and self.prior == "estimated"):
+            weight = self.statistics_.class_weight.high[None, :]
+            prior = uncertain_prior((weight + self._prior_rule().pseudo_counts(weight, self.classes_.tolist()))[0])
+        else:
+            prior = certain(log_prior(self.class_prior_))
+        recipe = as_recipe(self.recipe)
+        families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
+        deviations = float(ndtri(0.5 + level / 2))
+        return credible_bounds(
+            self.schema_, families, smoothings, self.statistics_, table, positions, prior, deviations
+        )
+
+    # -- what is estimated from it ------------------------------------------------------------------------------------
+
+    @property
+    @of_one_state
+    def class_prior_(self) -> FloatArray:
+        """The class prior that is in force."""
+        self._require_fitted()
+        return self._prior(self.prior)
+
+    def _prior(self, prior: Any) -> FloatArray:
+        return class_prior(prior, self._prior_rule(), self.classes_, self.statistics_.class_weight.high)
+
+    def _prior_rule(self) -> Smoothing:
+        if self.prior_smoothing is not None:
+            return as_smoothing(self.prior_smoothing, "prior_smoothing")
+        return as_recipe(self.recipe).prior_smoothing
+
+    def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
+        """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
+        state, basis = self._fitted(), self._basis()
+        known = state.estimates[0]
+        if known is None or not unchanged(known[0], basis):
+            basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
+            scorer, logs = self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self.prior))
+            make_read_only((scorer.factors, logs))  # log_odds() and discriminant() hand them out
+            known = basis, (scorer, logs)
+            state.estimates[0] = known
+        estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
+        return estimated
+
+    def _basis(self) -> tuple[Any, ...]:
+        """The parameters that estimates are computed from."""
+        return (
+            self.recipe,
+            self.families,
+            self.smoothing,
+            self.factors,
+            self.prior,
+            self.prior_smoothing,
+            self.kept_rows,
+        )
+
+    def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
+        """The estimates of all columns, weighed if the recipe says so."""
+        schema, statistics = self.schema_, self.statistics_
+        families = self._checked_families(recipe)
+        if recipe.tempering is None:
+            factors = make_factors(schema, families, self._smoothings(schema.names, recipe), statistics)
+            return Scorer(factors, schema.names, len(self.classes_))
+        tempering = recipe.tempering
+        if self.kept_rows is not None:
+            tempering = replace(tempering, rows=self._checked_kept_rows())
+        weighed = weigh(schema, families, statistics, tempering, thread_count(self.n_threads))
+        if recipe.pooled and len(weighed.codes):  # with no row left to judge them there are no experts
+            return PooledScorer(weighed, schema, len(self.classes_))
+        scorer = Scorer(weighed.factors, schema.names, len(self.classes_))
+        scorer.weighed = weighed
+        return scorer
+
+    def _checked_families(self, recipe: Recipe) -> list[Family | None]:
+        """The family of each column, which must need no more than was kept of it."""
+        schema = self.schema_
+        families = self._assigned(recipe, schema.names, schema.kinds, schema.summaries)
+        needed = summaries_of(schema.names, schema.kinds, families)
+        for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
+            if kept is not need and kept and family is not None and not set(need) <= set(kept):
+                raise SchemaError(
+                    f"Column {name!r} was learnt for another family: {family.name()!r} needs {need}, but {kept} was "
+                    "kept. Fit again with the new families, factors or recipe."
+                )
+        return schema.with_declared(families)
+
+    def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column."""
+        if self.smoothing is None:
+            return [recipe.smoothing] * len(names)
+        if not isinstance(self.smoothing, Mapping):
+            return [as_smoothing(self.smoothing)] * len(names)
+        index = {name: position for position, name in enumerate(names)}
+        rules = [recipe.smoothing] * len(names)
+        given = {position_of(key, index, "smoothing"): key for key in self.smoothing}
+        for position, key in given.items():
+            rules[position] = as_smoothing(self.smoothing[key], f"smoothing[{key!r}]")
+        return one_rule(self._joints(names, recipe), names, rules, set(given))
+
+    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
+        """The family of each column, from what was kept of it or, if that is nothing yet, from its cells."""
+
+        def by_kind(families: ByKind, place: int) -> Family:
+            known = kept is not None and kept[place]
+            return families.of_kept(kept[place]) if known else families.of_numbers(column(place))
+
+        families = assign_families(names, kinds, self.families, recipe, by_kind)
+        joints = self._joints(names, recipe)
+        return joined(joints, names, families) if joints else families
+
+    def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
+        """The joint factors."""
+        joints = as_joints(self.factors)
+        if joints and recipe.tempering is not None:
+            raise ParameterError(
+                f"factors need recipe='textbook', but the recipe is {self.recipe!r}, which weighs each column by "
+                "itself (and 'strong' finds pairs of columns on its own). Use NaiveBayes('textbook', factors=...)."
+            )
+        return joints
+
+    def _checked_kept_rows(self) -> int:
+        return require_whole("kept_rows", self.kept_rows, at_most=MOST_KEPT)
+
+
+def _copied(described: Any) -> Any:
+    """The same with arrays of its own, which may be written to."""
+    if isinstance(described, dict):
+        return {name: _copied(value) for name, value in described.items()}
+    if isinstance(described, list):
+        return [_copied(value) for value in described]
+    return described.copy() if isinstance(described, np.ndarray) else described
+
+
+def _of_column(values: Any, place: int) -> Any:
+    """One column's part of a described parameter: a column of an array, or an entry of a list."""
+    return values[place] if isinstance(values, list) else values[:, place]
+
+
+def _expecting(family: Family | None) -> Family | None:
+    """The family that says what is expected of a cell, in the place of one whose evidence is no density."""
+    if isinstance(family, Thresholded):
+        return _expecting(family.family)
+    return Gaussian() if isinstance(family, Stacked) or getattr(family, "scores", False) else family
+
+
+def _log_coefficients(table: Table, chosen: IntArray | None) -> FloatArray:
+    """In how many orders each row's counts can have come about: the part of a multinomial that all classes share."""
+    from scipy.special import gammaln
+
+    counts = np.nan_to_num(checked_numbers(table, chosen, slice(0, table.n_rows), nonnegative=True), nan=0.0)
+    return np.asarray(gammaln(counts.sum(axis=1) + 1.0) - gammaln(counts + 1.0).sum(axis=1))

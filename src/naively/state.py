@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache, cached_property
-from typing import Any, NoReturn
+from functools import cache, cached_property, wraps
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -217,3 +217,23 @@ def _forget_locks() -> None:
 
 if hasattr(os, "register_at_fork"):  # what another thread of the parent had locked would stay locked in the child
     os.register_at_fork(after_in_child=_forget_locks)
+
+
+# -- answers of one state ---------------------------------------------------------------------------------------------
+
+Model = TypeVar("Model", bound=Any)
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+def of_one_state(method: Callable[Concatenate[Model, Given], Answer]) -> Callable[Concatenate[Model, Given], Answer]:
+    """A method that answers from the model as it is when the call begins, whatever other threads do until it ends.
+
+    Every public method and property that reads what was learnt has this.
+    """
+
+    @wraps(method)
+    def answer(self: Model, *args: Given.args, **options: Given.kwargs) -> Answer:
+        return method(self._taken(), *args, **options)
+
+    return cast("Callable[Concatenate[Model, Given], Answer]", answer)

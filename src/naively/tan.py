@@ -10,12 +10,12 @@ import numpy as np
 from naively._checks import require_whole
 from naively.classifier import NaiveBayes
 from naively.errors import InputTypeError, ParameterError, SchemaError
-from naively.estimation import of_one_state
 from naively.families import Categorical, Family, Gaussian
 from naively.families.tree import TreeEstimate, TreeFamily
 from naively.recipes import Recipe
 from naively.schema import Schema, assign_families, position_of
 from naively.smoothing import Smoothing
+from naively.state import of_one_state
 from naively.table.table import Table
 from naively.typing import FloatArray
 from naively.weighing.discretise import equal_frequency_cuts

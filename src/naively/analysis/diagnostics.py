@@ -16,11 +16,11 @@ from scipy.special import log_softmax
 
 from naively._checks import require_whole
 from naively.analysis.correlation import correlations, in_units_of_spread
-from naively.analysis.independence import Independence, crossed_counts, independence_test
 from naively.errors import InputError, listed, warn
 from naively.recipes import as_recipe
 from naively.scoring.leave_one_out import codes_among
 from naively.statistics.base import Summary
+from naively.statistics.independence import Independence, crossed_counts, independence_test
 from naively.table.frames import tidy_frame
 from naively.table.read import read_table
 from naively.table.table import Table

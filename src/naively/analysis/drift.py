@@ -14,7 +14,7 @@ is `expected`; the p-value is the chance of at least such a change where nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -27,7 +27,6 @@ from naively.analysis.divergence import (
     normal_divergence,
     poisson_divergence,
 )
-from naively.classifier import NaiveBayes
 from naively.families import Gaussian
 from naively.families.gaussian import centred
 from naively.statistics.base import Summary
@@ -37,6 +36,9 @@ from naively.statistics.joint import JointSums
 from naively.statistics.statistics import Statistics, empty_table
 from naively.statistics.tokens import TokenTable
 from naively.typing import FloatArray, Label
+
+if TYPE_CHECKING:
+    from naively.classifier import NaiveBayes
 
 BINS = 10
 """Numbers with a histogram are compared on at most so many bins of equal frequency."""
@@ -76,6 +78,7 @@ def since(now: NaiveBayes, earlier: NaiveBayes) -> NaiveBayes:
     Examples
     --------
     >>> X, y = np.array([[1.0], [2.0], [8.0], [9.0]]), ["a", "b", "a", "b"]
+    >>> from naively import NaiveBayes
     >>> earlier = NaiveBayes("textbook").fit(X[:2], y[:2])
     >>> now = NaiveBayes("textbook").fit(X, y)
     >>> since(now, earlier).statistics_ == NaiveBayes("textbook").fit(X[2:], y[2:]).statistics_
@@ -128,6 +131,7 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
     >>> y = np.arange(2000) % 2
     >>> X = rng.normal(size=(2000, 2))
     >>> X[1000:, 1] += 0.5
+    >>> from naively import NaiveBayes
     >>> earlier = NaiveBayes("textbook").fit(X[:1000], y[:1000])
     >>> now = NaiveBayes("textbook").fit(X, y)
     >>> found = compare(earlier, since(now, earlier))

@@ -8,12 +8,11 @@ begin with, `learn_unlabelled` lets the model label the other rows, in shares, a
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from naively._checks import require_whole
-from naively.classifier import NaiveBayes
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import ParameterError, warn
@@ -22,6 +21,9 @@ from naively.statistics.statistics import Statistics
 from naively.table.read import read_table
 from naively.table.table import Table
 from naively.typing import FloatArray, Label
+
+if TYPE_CHECKING:
+    from naively.classifier import NaiveBayes
 
 # -- the prior ------------------------------------------------------------------------------------------------------
 
@@ -57,6 +59,7 @@ def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 100, tolerance
     --------
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(2000) < 0.5
+    >>> from naively import NaiveBayes
     >>> model = NaiveBayes("textbook").fit(rng.normal(2.0 * y)[:, None], y)
     >>> new = rng.random(2000) < 0.1
     >>> prior = estimate_prior(model, rng.normal(2.0 * new)[:, None])
@@ -160,6 +163,7 @@ def learn_unlabelled(
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(400) % 2
     >>> X = rng.normal(2.0 * y[:, None], size=(400, 3))
+    >>> from naively import NaiveBayes
     >>> model = NaiveBayes("textbook").fit(X[:6], y[:6])
     >>> learnt = learn_unlabelled(model, X[6:])
     >>> round(model.score(X[6:], y[6:]), 2), round(learnt.score(X[6:], y[6:]), 2)

@@ -15,16 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logsumexp
 
 from naively._checks import require_number
-from naively.classifier import NaiveBayes
 from naively.errors import InputError, ParameterError, RecipeError, listed
 from naively.table.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+if TYPE_CHECKING:
+    from naively.classifier import NaiveBayes
 
 SAME_SCORE = 1e-10
 """Log-odds that differ by no more than this share of their size differ by rounding: no prior can part them."""
@@ -168,6 +170,7 @@ def trade_off(
     Examples
     --------
     >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], ["ham", "ham", "spam", "ham", "spam", "spam"]
+    >>> from naively import NaiveBayes
     >>> model = NaiveBayes("textbook", families="poisson").fit(X, y)
     >>> curve = trade_off(model, X, y)
     >>> for numbers in (curve.prior, curve.precision, curve.recall):

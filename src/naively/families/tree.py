@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.analysis.independence import conditional_mutual_information, maximum_spanning_tree
 from naively.errors import ForgetError, InputError
 from naively.families.base import READS_LABELS, Family, LeftOut
 from naively.families.joint import Block, block_reader
 from naively.smoothing import Smoothing, shares, smoothed_frequencies
 from naively.statistics.base import Summary
 from naively.statistics.counts import merged_labels
+from naively.statistics.independence import conditional_mutual_information, maximum_spanning_tree
 from naively.statistics.joint import JointSums
 from naively.table.table import Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label

@@ -7,7 +7,7 @@ of a text and not the size of the vocabulary.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from naively.scoring.explanation import FIELDS, PRIOR, attribute
 from naively.scoring.model import Scorer, checked_cells, chosen_columns
 from naively.table.table import SparseTable
 from naively.typing import AnyArray, FloatArray, IntArray
-from naively.weighing.scorer import PooledScorer
+
+if TYPE_CHECKING:
+    from naively.weighing.scorer import PooledScorer
 
 WIDE = 100
 """A sparse matrix with more columns is explained by what is stored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from naively.scoring.explanation import opponents
 from naively.scoring.model import Scorer, chosen_columns, text_reader
 from naively.table.table import Table
 from naively.typing import FloatArray, IntArray
-from naively.weighing.scorer import PooledScorer
+
+if TYPE_CHECKING:
+    from naively.weighing.scorer import PooledScorer
 
 Spoken = dict[tuple[int, str], list[tuple[str, float]]]
 """By row and column: tokens and their bits, the strongest first."""

@@ -18,15 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively.analysis.parameter_counts import ParameterCounts, count_factors
-from naively.answers import Answers
-from naively.errors import ParameterError, RecipeError
-from naively.estimation import of_one_state
+from naively.errors import RecipeError
 from naively.families.categorical import CategoricalEstimate
 from naively.families.gaussian import GaussianEstimate, centred
 from naively.families.linear import LinearEstimate
 from naively.families.steps import Steps
-from naively.recipes import as_recipe
-from naively.scoring.decision import log_prior
 from naively.scoring.model import Factor, statistics_of
 from naively.statistics.base import Summary
 from naively.statistics.histogram import Histograms
@@ -35,86 +31,6 @@ from naively.typing import FloatArray
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
-
-
-class Likelihood(Answers):
-    """The part of `NaiveBayes` for this."""
-
-    @property
-    @of_one_state
-    def log_likelihood_(self) -> float:
-        """The log-likelihood ``sum of weight * log P(row, class)`` of all rows learnt, under the estimates in force.
-
-        Computed from the statistics: no rows are needed. It is what `predict_joint_log_proba` gives the rows at their
-        own classes, summed; but `Poisson` columns leave out ``sum of log x!``, which no parameter changes (and
-        `Multinomial` columns their coefficients, as everywhere): compare such models among themselves, not with others.
-
-        Only the recipe "textbook" has it, as weighed evidence is no probability of rows. `StudentT` and
-        ``Gaussian(interval=...)`` are no functions of means and variances: for them, and for `Kernel`, it takes an
-        exact histogram, which the recipes "auto" and "strong" keep of columns with at most 2048 distinct values
-        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none.
-
-        Examples
-        --------
-        >>> from naively import NaiveBayes
-        >>> rows, y = {"coat": ["striped", "plain", "plain", "plain"]}, ["cat", "cat", "dog", "dog"]
-        >>> model = NaiveBayes("textbook", smoothing="none").fit(rows, y)
-        >>> model.log_likelihood_, 4 * math.log(1 / 2) + 2 * math.log(1 / 2)  # the classes, and the coats of the cats
-        (-4.1588830833596715, -4.1588830833596715)
-        """
-        factors = self._unweighed_factors("log_likelihood_")
-        prior = self.class_prior_
-        if prior.ndim == 2:
-            raise ParameterError("log_likelihood_ needs one prior for all rows, but the model's has one for each row.")
-        return counted(self.statistics_.class_weight.high, log_prior(prior)) + sum(
-            factor_log_likelihood(factor, self.schema_, self.statistics_) for factor in factors
-        )
-
-    @property
-    @of_one_state
-    def n_parameters_(self) -> int:
-        """How many parameters are free, as `parameter_counts` counts them: the number in `aic_` and `bic_`."""
-        return parameter_counts(self).naive_bayes.free  # type: ignore[arg-type]
-
-    @property
-    @of_one_state
-    def aic_(self) -> float:
-        """Akaike's criterion, ``2 * n_parameters_ - 2 * log_likelihood_``: the less, the better.
-
-        It is meant for estimates of maximum likelihood: ``smoothing="none"``.
-        """
-        return 2.0 * self.n_parameters_ - 2.0 * self.log_likelihood_
-
-    @property
-    @of_one_state
-    def bic_(self) -> float:
-        """The Bayesian (Schwarz's) criterion, ``log(n) * n_parameters_ - 2 * log_likelihood_``: the less, the better.
-
-        n is the weight of all rows. As `aic_`, it is meant for estimates of maximum likelihood.
-
-        Examples
-        --------
-        >>> from naively import NaiveBayes
-        >>> from naively.families import Gaussian
-        >>> X, y = [[1.0], [2.0], [4.0], [7.0], [8.0], [9.0]], ["a", "a", "a", "b", "b", "b"]
-        >>> model = NaiveBayes("textbook").fit(X, y)
-        >>> model.n_parameters_, round(model.bic_, 2)  # the prior, two means, two variances
-        (5, 34.41)
-        >>> model = model.set_params(families=Gaussian(ties="feature"))
-        >>> model.n_parameters_, round(model.bic_, 2)
-        (4, 33.14)
-        """
-        return math.log(float(self.class_count_.sum())) * self.n_parameters_ - 2.0 * self.log_likelihood_
-
-    def _unweighed_factors(self, asked: str) -> Sequence[Factor]:
-        """The estimates of a model whose evidence is a log-likelihood."""
-        self._require_fitted()
-        if as_recipe(self.recipe).tempering is not None:
-            raise RecipeError(
-                f"{asked} needs P(row, class), but the recipe {self.recipe!r} weighs evidence, which then is no "
-                "probability of a row. Use recipe='textbook'."
-            )
-        return self._estimated()[0].factors
 
 
 # -- log-likelihood -------------------------------------------------------------------------------------------------
