@@ -20,7 +20,7 @@ from naively.pooled import PooledScorer
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, summaries_of
 from naively.smoothing import Smoothing, as_smoothing
-from naively.state import State, as_it_is, make_read_only, unchanged
+from naively.state import State, as_it_is, unchanged
 from naively.statistics import Statistics
 from naively.tempered import weigh
 from naively.typing import AnyArray, FloatArray
@@ -141,9 +141,7 @@ class Estimation:
         known = state.estimates[0]
         if known is None or not unchanged(known[0], basis):
             basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-            scorer, logs = self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self.prior))
-            make_read_only((scorer.factors, logs))  # log_odds() and discriminant() hand them out
-            known = basis, (scorer, logs)
+            known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self.prior)))
             state.estimates[0] = known
         estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
         return estimated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from naively.additive_form import LogOdds, additive_form
@@ -165,4 +166,5 @@ class Inspection(Answers):
             logs = log_prior(self._prior(prior))
         if logs.ndim != 1:
             raise ParameterError(f"{asked} takes one prior for all rows, one probability per class.")
-        return Contrast(scorer, self.schema_, logs, self.classes_, code, thread_count(self.n_threads))
+        own = Scorer(copy.deepcopy(scorer.factors), self.schema_.names, len(self.classes_))  # it is handed out
+        return Contrast(own, self.schema_, logs.copy(), self.classes_, code, thread_count(self.n_threads))

@@ -17,6 +17,7 @@ import numpy as np
 
 from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed, warn_caller
 from naively.families import ByKind, Family, Summary, as_family
+from naively.read_only import read_only_property
 from naively.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
 
@@ -57,7 +58,7 @@ class Schema:
     def _position(self) -> dict[str, int]:
         return {name: position for position, name in enumerate(self.names)}
 
-    @cached_property
+    @read_only_property
     def by_summary(self) -> dict[Summary, IntArray]:
         """The positions of the columns that are counted together."""
         if len(self.names) > 1 and len(set(map(id, self.summaries))) == 1:  # a wide array: one look will do
