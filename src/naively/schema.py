@@ -19,6 +19,10 @@ from naively.errors import InputTypeError, ParameterError, SchemaError, listed, 
 from naively.families import ByKind, Family, as_family
 from naively.statistics.base import Summary
 from naively.table.table import ArrayTable, Kind, SparseTable, Table
+from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed, warn_caller
+from naively.families import ByKind, Family, Summary, as_family
+from naively.read_only import read_only_property
+from naively.table.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
 
 HELD = {
@@ -58,7 +62,7 @@ class Schema:
     def _position(self) -> dict[str, int]:
         return {name: position for position, name in enumerate(self.names)}
 
-    @cached_property
+    @read_only_property
     def by_summary(self) -> dict[Summary, IntArray]:
         """The positions of the columns that are counted together."""
         if len(self.names) > 1 and len(set(map(id, self.summaries))) == 1:  # a wide array: one look will do

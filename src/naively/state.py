@@ -13,10 +13,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, cached_property, wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from naively.statistics.counts import Counts
+from naively.read_only import fields_of, make_read_only, read_only_property
 from naively.schema import Schema
 from naively.statistics.statistics import Statistics, merged_classes
 from naively.typing import AnyArray
@@ -47,16 +52,15 @@ class State:
     def of(cls, schema: Schema, statistics: Statistics, declared: AnyArray) -> State:
         """The state of these statistics, none of whose arrays can be written to any more."""
         statistics = statistics.with_classes(merged_classes(statistics.classes, declared))
-        for part in (schema, statistics, declared):
+        offsets = [table.offsets for table in statistics.tables.values() if isinstance(table, Counts)]
+        for part in (schema, statistics, declared, offsets):
             make_read_only(part)
         return cls(schema, statistics, declared)
 
-    @cached_property
+    @read_only_property
     def feature_names(self) -> AnyArray:
         """The names of the columns."""
-        names = np.array(self.schema.names, dtype=object)
-        names.flags.writeable = False
-        return names
+        return np.array(self.schema.names, dtype=object)
 
     def __copy__(self) -> State:
         """The same with estimates of its own: two models may have other parameters."""
@@ -67,54 +71,6 @@ class State:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return State.of, (self.schema, self.statistics, self.declared)
-
-
-# -- what cannot be written to ----------------------------------------------------------------------------------------
-
-
-class ReadOnlyDict(dict[Any, Any]):
-    """A dict that cannot be changed, but pickled and copied; ``dict(it)`` can be changed."""
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
-            "This is part of what a model has learnt, which cannot be changed in place. Copy it: dict(...)."
-        )
-
-    __setitem__ = __delitem__ = __ior__ = _refuse
-    clear = pop = popitem = setdefault = update = _refuse
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ReadOnlyDict, (dict(self),)
-
-
-def make_read_only(value: Any) -> None:
-    """Let no array within a dataclass, a dict or a sequence, and no dict of a dataclass, be written to any more."""
-    if isinstance(value, np.ndarray):
-        value.flags.writeable = False
-    elif isinstance(value, (tuple, list)):
-        if value and not isinstance(value[0], (str, float, int)):  # of labels there may be many, and they cannot change
-            for element in value:
-                make_read_only(element)
-    elif isinstance(value, Mapping):
-        for element in value.values():
-            make_read_only(element)
-    elif names := _fields_of(value):
-        for name in names:
-            part = getattr(value, name)
-            if type(part) is dict:
-                object.__setattr__(value, name, part := ReadOnlyDict(part))
-            make_read_only(part)
-
-
-def _fields_of(value: Any) -> tuple[str, ...]:
-    """The names of a dataclass's fields; none of any other value."""
-    kind: Any = type(value)
-    return _field_names(kind)
-
-
-@cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else ()
 
 
 # -- parameters as they were ------------------------------------------------------------------------------------------
@@ -178,7 +134,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _can_change(value: Any) -> bool:
-    return not isinstance(value, tuple) and not _fields_of(value)
+    return not isinstance(value, tuple) and not fields_of(value)
 
 
 def _parts(value: Any) -> tuple[Any, ...] | None:
@@ -191,7 +147,7 @@ def _parts(value: Any) -> tuple[Any, ...] | None:
         return tuple(sorted(value, key=repr))
     if hasattr(type(value), "__array__"):
         return (np.asarray(value),)
-    names = _fields_of(value)
+    names = fields_of(value)
     return tuple(getattr(value, name) for name in names) if names else None
 
 

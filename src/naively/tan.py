@@ -148,7 +148,7 @@ class TAN(NaiveBayes):
         for name, points in _given_cuts(self.cuts, names).items():
             if name in known and known[name] != points:
                 raise SchemaError(
-                    f"Column {name!r} was counted in bins cut at {list(known[name])}, but cuts= now says {list(points)}. "
+                    f"Column {name!r} was counted in bins with the cuts {list(known[name])}, not {list(points)}. "
                     "Fit again with the new cuts, or set cuts back."
                 )
         return self._grown(names, kinds, recipe, known)

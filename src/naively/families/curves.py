@@ -48,7 +48,7 @@ class Curve:
     @cached_property
     def by_knot(self) -> FloatArray:
         """The table as (knots, classes)."""
-        return np.array(self.table.T, order="C")  # a copy: the kernel wants arrays of one type
+        return np.ascontiguousarray(self.table.T)
 
 
 @dataclass(frozen=True)

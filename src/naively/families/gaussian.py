@@ -223,7 +223,7 @@ class GaussianEstimate:
 
     @cached_property
     def _mean(self) -> FloatArray:
-        return np.array(classes_last(self.mean), order="C")  # a copy: the kernel wants arrays of one type
+        return np.ascontiguousarray(classes_last(self.mean))
 
     @cached_property
     def _scale(self) -> FloatArray:

@@ -57,6 +57,7 @@ class Combinations:
             keys, self.places = _distinct(self._keys(self.places, codes, start, stop), width)
             self._steps.append((start, stop, keys))
             self.n = len(keys)
+        self.places.flags.writeable = False
 
     def find(self, codes: IntArray) -> IntArray:
         """The number of each row's combination; `ABSENT` where it is none of those that occur."""

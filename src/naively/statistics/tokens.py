@@ -15,6 +15,9 @@ import numpy as np
 from naively.errors import ForgetError
 from naively.statistics.sums import WEIGHT_NOISE, Sum
 from naively.text.tally import TokenIndex
+from naively.read_only import read_only_property
+from naively.statistics.sums import Sum
+from naively.text.tally import TokenIndex
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
@@ -155,12 +158,12 @@ class TokenTable:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @cached_property
+    @read_only_property
     def tokens(self) -> IntArray:
         """The token of each cell."""
         return np.asarray(self.cells // max(self.n_classes, 1))
 
-    @cached_property
+    @read_only_property
     def codes(self) -> IntArray:
         """The class of each cell."""
         return np.asarray(self.cells % max(self.n_classes, 1))
@@ -287,7 +290,7 @@ class TokenTable:
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @read_only_property
     def document_frequency(self) -> FloatArray:
         """How many texts have each token."""
         return masses(self.tokens, self.documents.high, len(self.vocabulary))

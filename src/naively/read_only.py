@@ -1,0 +1,69 @@
+"""What cannot be written to: the arrays and dicts of what a model has learnt, which it hands out without copying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache, cached_property
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+Value = TypeVar("Value")
+
+
+class ReadOnlyDict(dict[Any, Any]):
+    """A dict that cannot be changed, but pickled and copied; ``dict(it)`` can be changed."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "This is part of what a model has learnt, which cannot be changed in place. Copy it: dict(...)."
+        )
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ReadOnlyDict, (dict(self),)
+
+
+def read_only_property(compute: Callable[[Any], Value]) -> cached_property[Value]:
+    """A `functools.cached_property` of a value that many share: its arrays cannot be written to."""
+
+    def computed(self: Any) -> Value:
+        value = compute(self)
+        make_read_only(value)
+        return value
+
+    computed.__doc__ = compute.__doc__
+    return cached_property(computed)
+
+
+def make_read_only(value: Any) -> None:
+    """Let no array within a dataclass, a dict or a sequence, and no dict of a dataclass, be written to any more."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, (tuple, list)):
+        if value and not isinstance(value[0], (str, float, int)):  # of labels there may be many, and they cannot change
+            for element in value:
+                make_read_only(element)
+    elif isinstance(value, Mapping):
+        for element in value.values():
+            make_read_only(element)
+    else:
+        for name in fields_of(value):
+            part = getattr(value, name)
+            if type(part) is dict:
+                object.__setattr__(value, name, part := ReadOnlyDict(part))
+            make_read_only(part)
+
+
+def fields_of(value: Any) -> tuple[str, ...]:
+    """The names of a dataclass's fields; none of any other value."""
+    kind: Any = type(value)
+    return _field_names(kind)
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else ()
