@@ -86,7 +86,7 @@ class Estimation:
         if self.kept_rows is not None:
             tempering = replace(tempering, rows=self._checked_kept_rows())
         weighed = weigh(schema, families, statistics, tempering, thread_count(self.n_threads))
-        if recipe.pooled:
+        if recipe.pooled and weighed.model.speaks:
             return PooledScorer(weighed, schema, len(self.classes_))
         scorer = Scorer(weighed.factors, schema.names, len(self.classes_))
         scorer.weighed = weighed
