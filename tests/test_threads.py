@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 import naively
 from naively import TAN, JointBayes, NaiveBayes
-from naively.blas import one_blas_thread
+from naively._blas import one_blas_thread
 from naively.errors import ForgetError
 from naively.sklearn import GaussianNB, MultinomialNB
 from naively.state import learning_lock

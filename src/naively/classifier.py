@@ -39,7 +39,7 @@ from naively.scoring.explanation import as_frame, attribute, explanation
 from naively.scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively.scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
 from naively.smoothing import Smoothing, as_smoothing
-from naively.state import State, as_it_is, learning_lock, make_read_only, of_one_state, unchanged
+from naively.state import State, as_it_is, learning_lock, of_one_state, unchanged
 from naively.statistics.statistics import Statistics, merged_classes, refuse_heavy
 from naively.table.labels import exact_array
 from naively.table.read import read_table
@@ -976,7 +976,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             logs = log_prior(self._prior(prior))
         if logs.ndim != 1:
             raise ParameterError(f"{asked} takes one prior for all rows, one probability per class.")
-        return Contrast(scorer, self.schema_, logs, self.classes_, code, thread_count(self.n_threads))
+        own = Scorer(copy.deepcopy(scorer.factors), self.schema_.names, len(self.classes_))  # it is handed out
+        return Contrast(own, self.schema_, logs.copy(), self.classes_, code, thread_count(self.n_threads))
 
     # -- how well it fits ------------------------------------------------------------------------------------------------
 
@@ -1401,9 +1402,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = state.estimates[0]
         if known is None or not unchanged(known[0], basis):
             basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-            scorer, logs = self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self.prior))
-            make_read_only((scorer.factors, logs))  # log_odds() and discriminant() hand them out
-            known = basis, (scorer, logs)
+            known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self.prior)))
             state.estimates[0] = known
         estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
         return estimated

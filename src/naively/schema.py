@@ -15,13 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from naively._read_only import read_only_property
 from naively.errors import InputTypeError, ParameterError, SchemaError, listed, warn
 from naively.families import ByKind, Family, as_family
 from naively.statistics.base import Summary
-from naively.table.table import ArrayTable, Kind, SparseTable, Table
-from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError, listed, warn_caller
-from naively.families import ByKind, Family, Summary, as_family
-from naively.read_only import read_only_property
 from naively.table.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache, cached_property, wraps
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from naively.statistics.counts import Counts
-from naively.read_only import fields_of, make_read_only, read_only_property
+from naively._read_only import fields_of, make_read_only, read_only_property
 from naively.schema import Schema
+from naively.statistics.counts import Counts
 from naively.statistics.statistics import Statistics, merged_classes
 from naively.typing import AnyArray
 

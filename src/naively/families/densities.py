@@ -144,7 +144,8 @@ def without_row(
 def log_student(x: FloatArray, df: FloatArray, location: FloatArray, variance: FloatArray) -> FloatArray:
     """Return the log-density of Student's t with squared scale ``variance``."""
     normaliser = log_gamma_ratio(df / 2, 0.5) - 0.5 * np.log(df * np.pi * variance)
-    distance = np.clip((x - location) / np.sqrt(df * variance), -1e150, 1e150)  # its square must not overflow
+    with np.errstate(over="ignore"):
+        distance = np.clip((x - location) / np.sqrt(df * variance), -1e150, 1e150)  # its square must not overflow
     return np.asarray(normaliser - (df + 1) / 2 * np.log1p(distance**2))
 
 

@@ -15,6 +15,9 @@ from naively.statistics.base import Summary
 from naively.statistics.moments import Moments
 from naively.typing import FloatArray
 
+LARGEST_RATE = 1e150
+"""Pseudo-events of rows that weigh next to nothing could make a rate that is not finite."""
+
 
 @dataclass(frozen=True)
 class Poisson(Family):
@@ -62,7 +65,9 @@ class Poisson(Family):
         overall = total.sum(axis=0) / np.where(everything > 0, everything, 1.0)
         alpha = pseudo_rows_of(smoothing)
         rows, events = (weight + alpha, alpha * overall) if self.pseudo == "rows" else (weight, alpha)
-        rate = np.where(rows > 0, (total + events) / np.where(rows > 0, rows, 1.0), overall)
+        with np.errstate(over="ignore"):
+            rate = np.where(rows > 0, (total + events) / np.where(rows > 0, rows, 1.0), overall)
+        rate = np.minimum(rate, LARGEST_RATE)
         silent = np.broadcast_to((rate == 0).all(axis=0), rate.shape)
         slope, no_other = logs_and_zeros(np.where(silent, 1.0, rate))
         offset = np.where(silent, 0.0, -rate)

@@ -20,6 +20,9 @@ from naively.typing import AnyArray, FloatArray, IntArray
 FEW = 8
 """As long as the vocabulary has so many tokens for each that is asked for, only those get weights."""
 
+LEAST_FREQUENCY = 5e-324
+"""Pseudo-counts are above zero, but shares of the least of them are not: their logarithm must be finite."""
+
 
 class TokenView:
     """Evidence that is linear in the tallies of tokens.
@@ -182,5 +185,5 @@ class DrawnView(TokenView):
         return self._logs(self.frequencies)
 
     def _logs(self, frequencies: FloatArray) -> FloatArray:
-        logs = np.log(frequencies)
+        logs = np.log(np.maximum(frequencies, LEAST_FREQUENCY))
         return -logs if self.complement else logs

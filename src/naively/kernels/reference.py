@@ -8,7 +8,7 @@ from naively.statistics.sums import Grouping, Sum, sum_by_code, two_product
 from naively.typing import FloatArray, IntArray
 
 MOST_OF_A_TOKEN = 1.0 - 2.0**-50
-"""The largest share of a token that one class has, as pseudo-counts vanish beside huge weights; else log 0 would come."""
+"""The largest share of a token that one class has: beside huge weights pseudo-counts vanish, log 0 must not come."""
 
 
 def power_sums(

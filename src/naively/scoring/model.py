@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.blas import one_blas_thread
+from naively._blas import one_blas_thread
 from naively.engines.threads import in_order
 from naively.errors import InputError
 from naively.families import Estimate, Family, JointFamily

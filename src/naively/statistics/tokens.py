@@ -12,11 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
+from naively._read_only import read_only_property
 from naively.errors import ForgetError
 from naively.statistics.sums import WEIGHT_NOISE, Sum
-from naively.text.tally import TokenIndex
-from naively.read_only import read_only_property
-from naively.statistics.sums import Sum
 from naively.text.tally import TokenIndex
 from naively.typing import AnyArray, FloatArray, IntArray
 

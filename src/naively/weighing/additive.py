@@ -164,6 +164,11 @@ class AdditiveModel:
         )
 
     @property
+    def speaks(self) -> bool:
+        """Whether any cell of any column was ever known; else the prior answers."""
+        return any_known(self.statistics)
+
+    @property
     def numeric_terms(self) -> AnyArray:
         """Which terms read the value of a numeric column."""
         return np.array([term.kind == "numeric" for term in self.terms])
@@ -221,7 +226,8 @@ def fit_additive(
 
     estimates = list(in_order(estimated, list(zip(statistics, kept, strict=True)), n_threads))
     indicators = _missing_indicators(kept, statistics, class_weights)
-    chosen = {name: CANDIDATES[name] for name in (candidates if weights.sum() >= FEW_ROWS else ["T"])}
+    enough = any_known(statistics) and weights.sum() >= FEW_ROWS
+    chosen = {name: CANDIDATES[name] for name in (candidates if enough else ["T"])}
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     bases = [
         _basis(one, values) if with_effects else _no_basis for one, (_, values) in zip(statistics, kept, strict=True)
@@ -247,6 +253,11 @@ def fit_additive(
     )
 
 
+def any_known(statistics: Sequence[ColumnStatistics]) -> bool:
+    """Whether any cell of these columns was ever known."""
+    return any(statistic.observed.any() for statistic in statistics)
+
+
 def left_out_design(
     statistics: Sequence[ColumnStatistics],
     class_weights: FloatArray,
@@ -264,12 +275,13 @@ def left_out_design(
     ]
     for column, table in indicators:
         evidence.append(table.leave_one_out(is_missing(columns[column][1]).astype(np.int64), codes))
+    effects = [basis(values) for basis, (_, values) in zip(bases, columns, strict=True)]
     return Design(
-        evidence=np.stack(evidence, axis=2),
+        evidence=np.stack(evidence, axis=2) if evidence else np.zeros((len(class_weights), len(codes), 0)),
         log_prior=categories.leave_one_out_log_prior(class_weights, codes),
         codes=codes,
         weights=weights,
-        effects=np.concatenate([basis(values) for basis, (_, values) in zip(bases, columns, strict=True)], axis=1),
+        effects=np.concatenate([np.zeros((len(codes), 0)), *effects], axis=1),
         counted=np.concatenate([np.ones(len(statistics)), np.zeros(len(indicators))]),
         penalty=np.ones(len(statistics) + len(indicators)),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.blas import one_blas_thread
+from naively._blas import one_blas_thread
 from naively.errors import ParameterError, SchemaError
 from naively.families import Categorical, Estimate, Family, Stacked, Text
 from naively.families.categorical import LabelTables

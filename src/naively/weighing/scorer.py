@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.blas import one_blas_thread
+from naively._blas import one_blas_thread
 from naively.engines.threads import in_order
 from naively.families.stacking import centred
 from naively.schema import Schema

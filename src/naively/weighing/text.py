@@ -109,10 +109,8 @@ class TokenScores:
         if self.with_complement:
             rest = self.marginal[self.table.tokens] + COMPLEMENT_PSEUDO_COUNT
             said -= weights[1] * np.log1p(-np.minimum(self.table.mass.high / rest, MOST_OF_A_TOKEN))
-            others = np.maximum(self.totals.sum() - self.totals, 0.0) + COMPLEMENT_PSEUDO_COUNT * max(
-                len(self.marginal), 1
-            )
-            every += weights[1] * np.log(others)
+            others = np.maximum(self.totals.sum() - self.totals, 0.0)
+            every += weights[1] * np.log(others + COMPLEMENT_PSEUDO_COUNT * max(len(self.marginal), 1))
         return said, every
 
     def linear(self, rows: KnownRows, weights: FloatArray, every: FloatArray) -> FloatArray:

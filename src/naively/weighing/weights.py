@@ -134,10 +134,11 @@ def scores(design: Design, fitted: Coefficients) -> FloatArray:
 
 
 def fit_temperature(design: Design) -> float:
-    """Return the temperature of prior and counted evidence with the lowest log-loss; 1 where there are no rows."""
-    if not len(design.codes):
+    """Return the temperature of prior and counted evidence with the lowest log-loss; 1 if there is no evidence."""
+    evidence = design.evidence @ design.counted
+    if not evidence.any():
         return 1.0
-    total = design.log_prior + design.evidence @ design.counted
+    total = design.log_prior + evidence
 
     def loss(log_temperature: float) -> float:
         return log_loss(log_softmax(np.exp(log_temperature) * total), design.codes, design.weights)
