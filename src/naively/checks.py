@@ -6,14 +6,14 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from naively.errors import ParameterError
+from naively.errors import ParameterError, brief
 
 
 def require_number(where: str, value: Any, at_least: float) -> None:
     """Refuse what is not a finite number of at least so much."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not math.isfinite(float(value)) or float(value) < at_least:
-        raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {value!r}.")
+        raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {brief(value)}.")
 
 
 def require_whole(where: str, value: Any, at_least: int = 1) -> int:
@@ -28,5 +28,5 @@ def require_whole(where: str, value: Any, at_least: int = 1) -> int:
     naively.errors.ParameterError: bins must be a whole number of at least 1, got 2.5.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
-        raise ParameterError(f"{where} must be a whole number of at least {at_least}, got {value!r}.")
+        raise ParameterError(f"{where} must be a whole number of at least {at_least}, got {brief(value)}.")
     return int(value)

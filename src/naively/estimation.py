@@ -15,6 +15,7 @@ from naively.errors import ParameterError, SchemaError
 from naively.evidence import Scorer, make_factors
 from naively.factors import as_joints, joined, one_rule
 from naively.families import ByKind, Family, Joint
+from naively.families.base import in_words
 from naively.pooled import PooledScorer
 from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, summaries_of
@@ -100,8 +101,8 @@ class Estimation:
         for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
             if kept is not need and kept and family is not None and not set(need) <= set(kept):
                 raise SchemaError(
-                    f"Column {name!r} was learnt for another family: {family.name()!r} needs {need}, but {kept} was "
-                    "kept. Fit again with the new families, factors or recipe."
+                    f"Column {name!r} was learnt for another family: {family.name()!r} needs {in_words(need)}, "
+                    f"but what was kept is {in_words(kept)}. Fit again with the new families, factors or recipe."
                 )
         return schema.with_declared(families)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from naively.errors import InputTypeError, ParameterError, SchemaError, listed, warn
 from naively.families import ByKind, Family, Summary, as_family
+from naively.families.base import in_words
 from naively.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
 
@@ -211,8 +212,8 @@ def _agreed(name: str, mine: Held, theirs: Held) -> Held:
         )
     if clash or not _compatible(my_kind, their_kind):
         raise SchemaError(
-            f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {my_summary}, the other "
-            f"{HELD[their_kind]} kept as {their_summary}. Use the same families on both sides."
+            f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {in_words(my_summary)}; the other "
+            f"{HELD[their_kind]} kept as {in_words(their_summary)}. Use the same families on both sides."
         )
     return (their_kind if my_kind == "empty" else my_kind), my_summary or their_summary
 
