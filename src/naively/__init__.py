@@ -6,7 +6,26 @@ Importing the package imports nothing else: each name is loaded when it is first
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what type checkers and editors see; at run time `__getattr__` does the same, when asked
+    from naively import compat as compat
+    from naively import diagnostics as diagnostics
+    from naively import drift as drift
+    from naively import errors as errors
+    from naively import families as families
+    from naively import plots as plots
+    from naively import selection as selection
+    from naively import shift as shift
+    from naively import sklearn as sklearn
+    from naively import smoothing as smoothing
+    from naively import thresholds as thresholds
+    from naively.classifier import NaiveBayes as NaiveBayes
+    from naively.door import named as named
+    from naively.export.json import load as load
+    from naively.joint_bayes import JointBayes as JointBayes
+    from naively.tan import TAN as TAN
+    from naively.tuning import tune as tune
 
 __version__ = "0.1.0"
 
@@ -19,14 +38,22 @@ _HOMES = {
     "tune": "naively.tuning",
 }
 
+_MODULES = (
+    *("compat", "diagnostics", "drift", "errors", "families", "plots", "selection"),
+    *("shift", "sklearn", "smoothing", "thresholds"),
+)
+
 __all__ = ["TAN", "JointBayes", "NaiveBayes", "__version__", "load", "named", "tune"]
 
+if not TYPE_CHECKING:  # a type checker would take it to mean that every name exists
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'naively' has no attribute {name!r}")
+    def __getattr__(name):
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name in _MODULES:
+            return import_module(f"naively.{name}")
+        raise AttributeError(f"module 'naively' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_MODULES])

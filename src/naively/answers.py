@@ -22,14 +22,29 @@ from naively.recipes import as_recipe
 from naively.spoken import spoken_tokens
 from naively.table import SparseTable, Table, require_rows
 from naively.target import read_rows
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import (
+    AnyArray,
+    FloatArray,
+    IntArray,
+    Label,
+    LossLike,
+    PriorLike,
+    TableLike,
+    TargetLike,
+    WeightsLike,
+)
 
 
 class Answers(Estimation):
     """The part of `NaiveBayes` that answers; nothing here changes the model."""
 
     def predict(
-        self, X: Any, prior: Any = None, loss: Any = None, reject: float | None = None, reject_label: Any = None
+        self,
+        X: TableLike,
+        prior: PriorLike | None = None,
+        loss: LossLike | None = None,
+        reject: float | None = None,
+        reject_label: Any = None,
     ) -> AnyArray:
         """The class of least expected loss of each row; without `loss`, the most probable one.
 
@@ -77,7 +92,7 @@ class Answers(Estimation):
         decider.warn()
         return labelled(best, self.classes_, cost is not None, reject_label)
 
-    def predict_proba(self, X: Any, prior: Any = None) -> FloatArray:
+    def predict_proba(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
         """The probability of each class.
 
         Parameters
@@ -91,7 +106,7 @@ class Answers(Estimation):
         """
         return self._scores(X, prior, "probabilities")
 
-    def predict_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
+    def predict_log_proba(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
         """The logarithm of the probability of each class.
 
         Parameters
@@ -105,7 +120,7 @@ class Answers(Estimation):
         """
         return self._scores(X, prior, "normalise")
 
-    def predict_joint_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
+    def predict_joint_log_proba(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
         """The joint log-probability ``log P(class) + log P(row | class)``.
 
         Parameters
@@ -119,7 +134,7 @@ class Answers(Estimation):
         """
         return self._scores(X, prior, "add_prior")
 
-    def evidence(self, X: Any) -> FloatArray:
+    def evidence(self, X: TableLike) -> FloatArray:
         """The log-likelihood that each cell contributes to each class; 0 where the cell is missing.
 
         ``log prior + evidence.sum(axis=1)`` is `predict_joint_log_proba`.
@@ -133,7 +148,9 @@ class Answers(Estimation):
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
 
-    def explain(self, X: Any, target: Any = None, prior: Any = None, tokens: int = 10) -> Any:
+    def explain(
+        self, X: TableLike, target: Label | None = None, prior: PriorLike | None = None, tokens: int = 10
+    ) -> Any:
         """Why each row is, or is not, of a class: the evidence of the prior and of every column, in bits.
 
         A bit doubles the odds. The bits of a row add up to ``log2(P / (1 - P))``, P being the probability of the class;
@@ -196,7 +213,9 @@ class Answers(Estimation):
             raise ParameterError(f"{where} must be one of the classes {listed(known, 20)}, got {label!r}.")
         return int(known.index(label))
 
-    def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> FloatArray:
+    def loo(
+        self, X: TableLike | None = None, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> FloatArray:
         """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
 
         Nothing is fitted again; it takes about the time of a prediction.

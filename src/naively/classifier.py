@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,19 @@ from naively.statistics import Statistics, merged_classes
 from naively.table import Table
 from naively.target import read_rows, read_target
 from naively.tempered import stacked_densities
-from naively.typing import AnyArray, FloatArray
+from naively.typing import (
+    AnyArray,
+    FactorsLike,
+    FamiliesLike,
+    FloatArray,
+    Label,
+    PathLike,
+    PriorLike,
+    SmoothingLike,
+    TableLike,
+    TargetLike,
+    WeightsLike,
+)
 
 
 class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -95,11 +108,11 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self,
         recipe: str = "auto",
         *,
-        families: Any = None,
-        smoothing: Any = None,
-        factors: Any = None,
-        prior: Any = "estimated",
-        prior_smoothing: Any = None,
+        families: FamiliesLike | None = None,
+        smoothing: SmoothingLike | None = None,
+        factors: FactorsLike | None = None,
+        prior: PriorLike = "estimated",
+        prior_smoothing: SmoothingLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
     ):
@@ -122,7 +135,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
 
     # -- learning -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
         """Learn the rows of X, and nothing but them.
 
         Parameters
@@ -142,7 +155,13 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self._replace(schema, statistics, np.array([], dtype=object))
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: TargetLike,
+        classes: Sequence[Label] | AnyArray | None = None,
+        sample_weight: WeightsLike | None = None,
+    ) -> Self:
         """Learn more rows: afterwards the model equals one fitted on all rows at once.
 
         Parameters
@@ -166,7 +185,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
         self._replace(schema, statistics, declared)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
         """Unlearn rows that were learnt before: the model is as if it had never seen them.
 
         Parameters
@@ -288,7 +307,7 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
             state["_estimates"] = []
         return state
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
 
         Parameters

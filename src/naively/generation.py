@@ -22,7 +22,7 @@ from naively.imputation import filled, fillings
 from naively.recipes import RECIPES, as_recipe
 from naively.schema import position_of
 from naively.table import Table
-from naively.typing import AnyArray, FloatArray, IntArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label, PriorLike, TableLike, TargetLike
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -68,7 +68,7 @@ class Generation(Answers):
     """The part of `NaiveBayes` for this."""
 
     def sample(
-        self, n: int = 1, *, y: Any = None, seed: Any = None, length: Any = None, like: Any = None
+        self, n: int = 1, *, y: TargetLike | Label | None = None, seed: Any = None, length: Any = None, like: Any = None
     ) -> tuple[Any, AnyArray]:
         """Draw rows from the model: a class from the prior, then every cell from its column's distribution.
 
@@ -147,7 +147,7 @@ class Generation(Answers):
             )
 
     @_OfDensities
-    def score_samples(self, X: Any, prior: Any = None) -> FloatArray:
+    def score_samples(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
         """The log-density of each row, ``log p(x) = log sum_j P(j) p(x | j)``: low for rows unlike those learnt.
 
         Parameters
@@ -197,7 +197,7 @@ class Generation(Answers):
                     "Kernel(), StudentT() or Gaussian(), or leave the column out."
                 )
 
-    def impute(self, X: Any, prior: Any = None) -> Any:
+    def impute(self, X: TableLike, prior: PriorLike | None = None) -> Any:
         """X with its missing cells filled in by what the other cells of the row say.
 
         Numbers become their mean, ``sum_j P(j | the other cells) mean_ij``; labels the most probable value.
@@ -230,7 +230,9 @@ class Generation(Answers):
         fills = list(fillings(self._imputing(), table, positions, posterior))
         return filled(X, fills, table.names)
 
-    def impute_proba(self, X: Any, column: Any, prior: Any = None) -> tuple[list[Label], FloatArray]:
+    def impute_proba(
+        self, X: TableLike, column: str | int, prior: PriorLike | None = None
+    ) -> tuple[list[Label], FloatArray]:
         """The probability of each value of a column of labels, given the other cells of the row.
 
         Parameters
@@ -331,7 +333,7 @@ class Generation(Answers):
         spread = float(doubt.std(ddof=1)) if len(codes) > 1 else np.nan
         return BayesError(float(doubt.mean()), spread / float(np.sqrt(len(codes))), len(codes))
 
-    def credible_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+    def credible_interval(self, X: TableLike, level: float = 0.95) -> FloatArray:
         """Between which bounds each class's probability lies, given how few or many rows were learnt.
 
         Parameters

@@ -16,12 +16,13 @@ from naively.evidence import Scorer
 from naively.pooled import PooledScorer
 from naively.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.recipes import as_recipe
+from naively.typing import Label, PriorLike
 
 
 class Inspection(Answers):
     """The part of `NaiveBayes` that lays it open; nothing here changes the model."""
 
-    def log_odds(self, base: Any = None, prior: Any = None, n_points: int = 33) -> LogOdds:
+    def log_odds(self, base: Label | None = None, prior: PriorLike | None = None, n_points: int = 33) -> LogOdds:
         """The additive form: the log-odds against a base class as a constant plus a function of each column.
 
         ``log P(j | x) / P(base | x) = alpha_j + sum over columns i of g_ji(x_i)``: alpha is ``intercept``, g_i is
@@ -62,7 +63,7 @@ class Inspection(Answers):
             )
         return additive_form(contrast, self.parameters(), n_points)
 
-    def discriminant(self, base: Any = None, prior: Any = None) -> Discriminant:
+    def discriminant(self, base: Label | None = None, prior: PriorLike | None = None) -> Discriminant:
         """The linear discriminant ``F(x) = w . x + b`` of each class against a base class.
 
         Parameters
