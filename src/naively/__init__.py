@@ -6,27 +6,56 @@ Importing the package imports nothing else: each name is loaded when it is first
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what type checkers and editors see; at run time `__getattr__` does the same, when asked
+    from naively import compat as compat
+    from naively import errors as errors
+    from naively import families as families
+    from naively import plots as plots
+    from naively import sklearn as sklearn
+    from naively import smoothing as smoothing
+    from naively.analysis import diagnostics as diagnostics
+    from naively.analysis import drift as drift
+    from naively.analysis import selection as selection
+    from naively.analysis import shift as shift
+    from naively.analysis import thresholds as thresholds
+    from naively.analysis.tuning import tune as tune
+    from naively.classifier import NaiveBayes as NaiveBayes
+    from naively.export.json import load as load
+    from naively.joint_bayes import JointBayes as JointBayes
+    from naively.recipes import Recipe as Recipe
+    from naively.table.read import named as named
+    from naively.tan import TAN as TAN
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "JointBayes": "naively.joint_bayes",
     "NaiveBayes": "naively.classifier",
+    "Recipe": "naively.recipes",
     "TAN": "naively.tan",
     "load": "naively.export.json",
     "named": "naively.table.read",
     "tune": "naively.analysis.tuning",
 }
 
-__all__ = ["TAN", "JointBayes", "NaiveBayes", "__version__", "load", "named", "tune"]
+_MODULES = {
+    **{name: f"naively.{name}" for name in ("compat", "errors", "families", "plots", "sklearn", "smoothing")},
+    **{name: f"naively.analysis.{name}" for name in ("diagnostics", "drift", "selection", "shift", "thresholds")},
+}
 
+__all__ = ["TAN", "JointBayes", "NaiveBayes", "Recipe", "__version__", "load", "named", "tune"]
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'naively' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take it to mean that every name exists
+
+    def __getattr__(name):
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name in _MODULES:
+            return import_module(_MODULES[name])
+        raise AttributeError(f"module 'naively' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_MODULES])

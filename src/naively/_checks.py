@@ -6,7 +6,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from naively.errors import ParameterError
+from naively.errors import ParameterError, brief
 
 LARGEST_PARAMETER = 1e100
 """Pseudo-counts, variances and the like beyond this would overflow where they are multiplied."""
@@ -19,9 +19,9 @@ def require_number(where: str, value: Any, at_least: float, at_most: float = LAR
     """Refuse what is not a finite number of at least, and at most, so much."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not math.isfinite(float(value)) or float(value) < at_least:
-        raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {value!r}.")
+        raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {brief(value)}.")
     if float(value) > at_most:
-        raise ParameterError(f"{where} must be at most {at_most:g}, got {value!r}: more could not be multiplied.")
+        raise ParameterError(f"{where} must be at most {at_most:g}, got {brief(value)}: more could not be multiplied.")
 
 
 def require_whole(where: str, value: Any, at_least: int = 1, at_most: int | None = None) -> int:
@@ -36,7 +36,7 @@ def require_whole(where: str, value: Any, at_least: int = 1, at_most: int | None
     naively.errors.ParameterError: bins must be a whole number of at least 1, got 2.5.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
-        raise ParameterError(f"{where} must be a whole number of at least {at_least}, got {value!r}.")
+        raise ParameterError(f"{where} must be a whole number of at least {at_least}, got {brief(value)}.")
     if at_most is not None and int(value) > at_most:
-        raise ParameterError(f"{where} must be a whole number of at most {at_most:,}, got {value!r:.40}.")
+        raise ParameterError(f"{where} must be a whole number of at most {at_most:,}, got {brief(value)}.")
     return int(value)

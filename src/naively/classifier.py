@@ -40,12 +40,27 @@ from naively.scoring.leave_one_out import LearntRows, codes_among, left_out_log_
 from naively.scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
 from naively.smoothing import Smoothing, as_smoothing
 from naively.state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively.statistics.base import in_words
 from naively.statistics.statistics import Statistics, merged_classes, refuse_heavy
 from naively.table.labels import exact_array
 from naively.table.read import read_table
 from naively.table.table import SparseTable, Table, require_rows
 from naively.table.target import read_rows, read_target
-from naively.typing import AnyArray, FloatArray, IntArray, Label
+from naively.typing import (
+    AnyArray,
+    FactorsLike,
+    FamiliesLike,
+    FloatArray,
+    IntArray,
+    Label,
+    LossLike,
+    PathLike,
+    PriorLike,
+    SmoothingLike,
+    TableLike,
+    TargetLike,
+    WeightsLike,
+)
 from naively.weighing.auto import stacked_densities, weigh
 from naively.weighing.scorer import PooledScorer
 
@@ -172,11 +187,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         recipe: str = "auto",
         *,
-        families: Any = None,
-        smoothing: Any = None,
-        factors: Any = None,
-        prior: Any = "estimated",
-        prior_smoothing: Any = None,
+        families: FamiliesLike | None = None,
+        smoothing: SmoothingLike | None = None,
+        factors: FactorsLike | None = None,
+        prior: PriorLike = "estimated",
+        prior_smoothing: SmoothingLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
     ):
@@ -199,7 +214,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
         """Learn the rows of X, and nothing but them.
 
         Parameters
@@ -221,7 +236,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._replace(schema, statistics, NO_CLASSES)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: TargetLike,
+        classes: Sequence[Label] | AnyArray | None = None,
+        sample_weight: WeightsLike | None = None,
+    ) -> Self:
         """Learn more rows: afterwards the model equals one fitted on all rows at once.
 
         Parameters
@@ -245,7 +266,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._replace(schema, statistics, declared)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
         """Unlearn rows that were learnt before.
 
         Sums and counts are as if the rows had never been seen. The kept rows and the histograms of the recipes that
@@ -420,7 +441,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             state["_state"] = copy.copy(state["_state"])  # estimates are computed again, under its own parameters
         return state
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
 
         Parameters
@@ -495,7 +516,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @of_one_state
     def predict(
-        self, X: Any, prior: Any = None, loss: Any = None, reject: float | None = None, reject_label: Any = None
+        self,
+        X: TableLike,
+        prior: PriorLike | None = None,
+        loss: LossLike | None = None,
+        reject: float | None = None,
+        reject_label: Any = None,
     ) -> AnyArray:
         """The class of least expected loss of each row; without `loss`, the most probable one.
 
@@ -544,7 +570,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labelled(best, self.classes_, cost is not None, reject_label)
 
     @of_one_state
-    def predict_proba(self, X: Any, prior: Any = None) -> FloatArray:
+    def predict_proba(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
         """The probability of each class.
 
         Parameters
@@ -559,7 +585,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(X, prior, "probabilities")
 
     @of_one_state
-    def predict_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
+    def predict_log_proba(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
         """The logarithm of the probability of each class.
 
         Parameters
@@ -574,7 +600,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(X, prior, "normalise")
 
     @of_one_state
-    def predict_joint_log_proba(self, X: Any, prior: Any = None) -> FloatArray:
+    def predict_joint_log_proba(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
         """The joint log-probability ``log P(class) + log P(row | class)``.
 
         Parameters
@@ -589,7 +615,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(X, prior, "add_prior")
 
     @of_one_state
-    def evidence(self, X: Any) -> FloatArray:
+    def evidence(self, X: TableLike) -> FloatArray:
         """The log-likelihood that each cell contributes to each class; 0 where the cell is missing.
 
         ``log prior + evidence.sum(axis=1)`` is `predict_joint_log_proba`.
@@ -604,7 +630,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scorer.evidence(table, positions)
 
     @of_one_state
-    def explain(self, X: Any, target: Any = None, prior: Any = None, tokens: int = 10) -> Any:
+    def explain(
+        self, X: TableLike, target: Label | None = None, prior: PriorLike | None = None, tokens: int = 10
+    ) -> Any:
         """Why each row is, or is not, of a class: the evidence of the prior and of every column, in bits.
 
         A bit doubles the odds. The bits of a row add up to ``log2(P / (1 - P))``, P being the probability of the class;
@@ -668,7 +696,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return int(known.index(label))
 
     @of_one_state
-    def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> FloatArray:
+    def loo(
+        self, X: TableLike | None = None, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> FloatArray:
         """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
 
         Nothing is fitted again; it takes about the time of a prediction.
@@ -834,7 +864,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- what the model is made of ---------------------------------------------------------------------------------------
 
     @of_one_state
-    def log_odds(self, base: Any = None, prior: Any = None, n_points: int = 33) -> LogOdds:
+    def log_odds(self, base: Label | None = None, prior: PriorLike | None = None, n_points: int = 33) -> LogOdds:
         """The additive form: the log-odds against a base class as a constant plus a function of each column.
 
         ``log P(j | x) / P(base | x) = alpha_j + sum over columns i of g_ji(x_i)``: alpha is ``intercept``, g_i is
@@ -876,7 +906,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return additive_form(contrast, self.parameters(), n_points)
 
     @of_one_state
-    def discriminant(self, base: Any = None, prior: Any = None) -> Discriminant:
+    def discriminant(self, base: Label | None = None, prior: PriorLike | None = None) -> Discriminant:
         """The linear discriminant ``F(x) = w . x + b`` of each class against a base class.
 
         Parameters
@@ -1061,7 +1091,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @of_one_state
     def sample(
-        self, n: int = 1, *, y: Any = None, seed: Any = None, length: Any = None, like: Any = None
+        self, n: int = 1, *, y: TargetLike | Label | None = None, seed: Any = None, length: Any = None, like: Any = None
     ) -> tuple[Any, AnyArray]:
         """Draw rows from the model: a class from the prior, then every cell from its column's distribution.
 
@@ -1141,7 +1171,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @_OfDensities
     @of_one_state
-    def score_samples(self, X: Any, prior: Any = None) -> FloatArray:
+    def score_samples(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
         """The log-density of each row, ``log p(x) = log sum_j P(j) p(x | j)``: low for rows unlike those learnt.
 
         Parameters
@@ -1192,7 +1222,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 )
 
     @of_one_state
-    def impute(self, X: Any, prior: Any = None) -> Any:
+    def impute(self, X: TableLike, prior: PriorLike | None = None) -> Any:
         """X with its missing cells filled in by what the other cells of the row say.
 
         Numbers become their mean, ``sum_j P(j | the other cells) mean_ij``; labels the most probable value.
@@ -1226,7 +1256,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return filled(X, fills, table.names)
 
     @of_one_state
-    def impute_proba(self, X: Any, column: Any, prior: Any = None) -> tuple[list[Label], FloatArray]:
+    def impute_proba(
+        self, X: TableLike, column: str | int, prior: PriorLike | None = None
+    ) -> tuple[list[Label], FloatArray]:
         """The probability of each value of a column of labels, given the other cells of the row.
 
         Parameters
@@ -1329,7 +1361,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return BayesError(float(doubt.mean()), spread / float(np.sqrt(len(codes))), len(codes))
 
     @of_one_state
-    def credible_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+    def credible_interval(self, X: TableLike, level: float = 0.95) -> FloatArray:
         """Between which bounds each class's probability lies, given how few or many rows were learnt.
 
         Parameters
@@ -1444,8 +1476,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
             if kept is not need and kept and family is not None and not set(need) <= set(kept):
                 raise SchemaError(
-                    f"Column {name!r} was learnt for another family: {family.name()!r} needs {need}, but {kept} was "
-                    "kept. Fit again with the new families, factors or recipe."
+                    f"Column {name!r} was learnt for another family: {family.name()!r} needs {in_words(need)}, "
+                    f"but what was kept is {in_words(kept)}. Fit again with the new families, factors or recipe."
                 )
         return schema.with_declared(families)
 

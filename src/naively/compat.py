@@ -24,7 +24,7 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.classifier import NaiveBayes
-from naively.errors import ParameterError
+from naively.errors import ParameterError, brief
 from naively.families import Bernoulli, ByKind, Categorical, Family, Gaussian, Kernel, Poisson, Thresholded
 from naively.smoothing import MEstimate
 
@@ -183,7 +183,7 @@ def clop(smoothing: Literal["classes", "features"] = "classes") -> NaiveBayes:
     array([0.8333, 0.1667])
     """
     if smoothing not in ("classes", "features"):
-        raise ParameterError(f"clop(smoothing) must be 'classes' or 'features', got {smoothing!r}.")
+        raise ParameterError(f"clop(smoothing) must be 'classes' or 'features', got {brief(smoothing)}.")
     families = ByKind(Gaussian(ties="feature", ddof=1), Categorical(), binary=Bernoulli())
     return NaiveBayes("textbook", families=families, smoothing=MEstimate(1.0, smoothing))
 
@@ -212,7 +212,7 @@ def _normalised(prior: Any) -> Any:
     if weights.ndim != 1 or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
         raise ParameterError(
             f"prior must be numbers of zero or more, not all of them zero, in the sorted order of the classes or by "
-            f"class; got {prior!r}."
+            f"class; got {brief(prior)}."
         )
     shares = (weights / weights.sum()).tolist()
     return dict(zip(prior, shares, strict=True)) if isinstance(prior, Mapping) else shares

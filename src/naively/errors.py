@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from types import FrameType
 
 
@@ -90,3 +90,26 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     everything = list(names)
     shown = ", ".join(repr(name) for name in everything[:most])
     return shown if len(everything) <= most else f"{shown} and {len(everything) - most} more"
+
+
+def brief(value: object, most: int = 200) -> str:
+    """A value that a user gave, as it may stand in a message: large ones by their type and size.
+
+    Examples
+    --------
+    >>> brief("laplas"), brief([0.5, 0.6])
+    ("'laplas'", '[0.5, 0.6]')
+    >>> brief(list(range(10_000)))
+    'a list of length 10000'
+    """
+    shape = getattr(value, "shape", None)
+    if shape == () and hasattr(value, "item"):
+        return brief(value.item(), most)  # a single number, whatever NumPy calls it
+    kind = f"{'an' if type(value).__name__[0].lower() in 'aeiou' else 'a'} {type(value).__name__}"
+    if shape:
+        return f"{kind} of shape {shape}"
+    size = len(value) if isinstance(value, Sized) else 0
+    text = repr(value) if size <= most else None
+    if text is not None and len(text) <= most:
+        return text
+    return f"{kind} of length {size}" if size or text is None else f"{text[:most]}..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from naively.errors import ParameterError, listed
+from naively.errors import ParameterError, brief, listed
 from naively.families import Categorical, Family, Gaussian, Joint, JointFamily
 from naively.schema import position_of
 from naively.smoothing import Smoothing
@@ -23,7 +23,7 @@ def as_joints(factors: Any) -> tuple[Joint, ...]:
         return ()
     given = [factors] if isinstance(factors, Joint) else factors
     if not isinstance(given, (list, tuple)) or not all(isinstance(one, Joint) for one in given):
-        raise ParameterError(f"factors must be a list of Joint(...), as in [Joint('a', 'b')]; got {factors!r}.")
+        raise ParameterError(f"factors must be a list of Joint(...), as in [Joint('a', 'b')]; got {brief(factors)}.")
     return tuple(given)
 
 

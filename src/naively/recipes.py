@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from naively.errors import ParameterError
+from naively.errors import ParameterError, brief
 from naively.families import Categorical, Family, Gaussian, Stacked, Text
 from naively.smoothing import Laplace, NoSmoothing, Smoothing
 from naively.weighing.auto import Tempering
@@ -58,4 +58,4 @@ def as_recipe(name: Any) -> Recipe:
     """The recipe of that name."""
     if isinstance(name, str) and name in RECIPES:
         return RECIPES[name]
-    raise ParameterError(f"recipe must be one of {', '.join(map(repr, RECIPES))}; got {name!r}.")
+    raise ParameterError(f"recipe must be one of {', '.join(map(repr, RECIPES))}; got {brief(name)}.")

@@ -18,7 +18,7 @@ import numpy as np
 from naively._read_only import read_only_property
 from naively.errors import InputTypeError, ParameterError, SchemaError, listed, warn
 from naively.families import ByKind, Family, as_family
-from naively.statistics.base import Summary
+from naively.statistics.base import Summary, in_words
 from naively.table.table import ArrayTable, Kind, SparseTable, Table
 from naively.typing import IntArray, Label
 
@@ -213,8 +213,8 @@ def _agreed(name: str, mine: Held, theirs: Held) -> Held:
         )
     if clash or not _compatible(my_kind, their_kind):
         raise SchemaError(
-            f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {my_summary}, the other "
-            f"{HELD[their_kind]} kept as {their_summary}. Use the same families on both sides."
+            f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {in_words(my_summary)}; the other "
+            f"{HELD[their_kind]} kept as {in_words(their_summary)}. Use the same families on both sides."
         )
     return (their_kind if my_kind == "empty" else my_kind), my_summary or their_summary
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from naively._checks import require_whole
 from naively.classifier import NaiveBayes
-from naively.errors import InputTypeError, ParameterError, SchemaError
+from naively.errors import InputTypeError, ParameterError, SchemaError, brief
 from naively.families import Categorical, Family, Gaussian
 from naively.families.tree import TreeEstimate, TreeFamily
 from naively.recipes import Recipe
@@ -136,7 +136,7 @@ class TAN(NaiveBayes):
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         if isinstance(self.smoothing, Mapping):
-            raise ParameterError(f"TAN has one smoothing for all columns, but it was given {self.smoothing!r}.")
+            raise ParameterError(f"TAN has one smoothing for all columns, but it was given {brief(self.smoothing)}.")
         return super()._smoothings(names, recipe)
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
@@ -199,13 +199,13 @@ def _given_cuts(cuts: Any, names: Any) -> Cuts:
     if cuts is None:
         return {}
     if not isinstance(cuts, Mapping):
-        raise ParameterError(f"cuts must be a dict from columns to their cut points, got {cuts!r}.")
+        raise ParameterError(f"cuts must be a dict from columns to their cut points, got {brief(cuts)}.")
     index = {name: place for place, name in enumerate(names)}
     result = {}
     for key, points in cuts.items():
         values = np.asarray(points, dtype=np.float64)
         if values.ndim != 1 or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
-            raise ParameterError(f"cuts[{key!r}] must be finite numbers in ascending order, got {points!r}.")
+            raise ParameterError(f"cuts[{brief(key)}] must be finite numbers in ascending order, got {brief(points)}.")
         result[names[position_of(key, index, "cuts")]] = tuple(values.tolist())
     return result
 

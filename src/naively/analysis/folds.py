@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.errors import InputError, ParameterError
+from naively.errors import InputError, ParameterError, brief
 from naively.statistics.statistics import Statistics
 from naively.typing import AnyArray, IntArray
 
@@ -97,7 +97,7 @@ def as_folds(folds: Any, codes: IntArray, labels: AnyArray, stratify: bool, seed
     if isinstance(folds, str) or not isinstance(folds, Iterable):
         raise ParameterError(
             "folds must be a number of folds, 'loo', a scikit-learn splitter, or pairs of (train, test) row numbers; "
-            f"got {folds!r}."
+            f"got {brief(folds)}."
         )
     pairs = [_checked_pair(number, pair, n_rows) for number, pair in enumerate(folds)]
     if not pairs:
@@ -122,12 +122,14 @@ def _checked_pair(number: int, pair: Any, n_rows: int) -> tuple[IntArray, IntArr
     try:
         train, test = (np.asarray(rows) for rows in pair)
     except (TypeError, ValueError):
-        raise ParameterError(f"folds[{number}] must be a pair of row numbers (train, test), got {pair!r}.") from None
+        raise ParameterError(
+            f"folds[{number}] must be a pair of row numbers (train, test), got {brief(pair)}."
+        ) from None
     for name, rows in (("train", train), ("test", test)):
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
-            raise ParameterError(f"folds[{number}]: the {name} rows must be some whole numbers, got {rows!r}.")
+            raise ParameterError(f"folds[{number}]: the {name} rows must be some whole numbers, got {brief(rows)}.")
         if rows.min() < 0 or rows.max() >= n_rows:
-            raise InputError(f"folds[{number}]: the {name} rows must be from 0 to {n_rows - 1}; got {rows!r}.")
+            raise InputError(f"folds[{number}]: the {name} rows must be from 0 to {n_rows - 1}; got {brief(rows)}.")
     shared = np.intersect1d(train, test)
     if len(shared):
         raise InputError(f"folds[{number}]: row {int(shared[0])} is both learnt and asked about.")

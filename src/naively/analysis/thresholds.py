@@ -21,7 +21,8 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from naively._checks import require_number
-from naively.errors import InputError, ParameterError, RecipeError, listed
+from naively.classifier import NaiveBayes
+from naively.errors import InputError, ParameterError, RecipeError, brief, listed
 from naively.table.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
@@ -80,7 +81,7 @@ class TradeOff:
         dict
         """
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)) or np.isnan(threshold):
-            raise ParameterError(f"prior_at(threshold) must be a number, got {threshold!r}.")
+            raise ParameterError(f"prior_at(threshold) must be a number, got {brief(threshold)}.")
         odds = _log_odds_of_prior(self.base_prior, self.positive) - float(threshold)
         rest = {label: share for label, share in self.base_prior.items() if label != self.positive}
         # Not 1 - prior: a rest of 1e-30 keeps its digits.
@@ -135,7 +136,7 @@ class TradeOff:
         """
         require_number("threshold_for_precision(least)", least, at_least=0)
         if least > 1:
-            raise ParameterError(f"threshold_for_precision(least) must be between 0 and 1, got {least!r}.")
+            raise ParameterError(f"threshold_for_precision(least) must be between 0 and 1, got {brief(least)}.")
         recall = np.where(self.precision >= least, self.recall, -1.0)
         return float(self.threshold[np.flatnonzero(recall == recall.max())[-1]])
 
@@ -239,7 +240,7 @@ def trade_off_of(
     base_prior = {False: 0.5, True: 0.5} if base_prior is None else base_prior
     _check_rows(scores, is_positive, weights)
     if positive not in base_prior:
-        raise ParameterError(f"base_prior has no entry for the class {positive!r}; it has {list(base_prior)}.")
+        raise ParameterError(f"base_prior has no entry for the class {brief(positive)}; it has {list(base_prior)}.")
     order = np.argsort(scores, kind="stable")
     scores, hits, weights = scores[order], weights[order] * is_positive[order], weights[order]
     first = _first_of_each(scores)  # rows with the same log-odds get the same answer
@@ -297,7 +298,7 @@ def _positive(positive: Any, classes: list[Label]) -> Label:
     if positive is None and len(classes) == 2:
         return classes[1]
     if positive is None or positive not in classes:
-        raise ParameterError(f"positive must be one of the classes {listed(classes, 20)}, got {positive!r}.")
+        raise ParameterError(f"positive must be one of the classes {listed(classes, 20)}, got {brief(positive)}.")
     return classes[classes.index(positive)]
 
 
@@ -349,7 +350,7 @@ def _numbers(name: str, values: Any) -> FloatArray:
     try:
         result = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold one number per row, got {values!r}.") from error
+        raise InputError(f"{name} must hold one number per row, got {brief(values)}.") from error
     if result.ndim != 1 or np.isnan(result).any():
         raise InputError(f"{name} must hold one number per row and no NaN; its shape is {result.shape}.")
     return result

@@ -21,7 +21,7 @@ from naively.analysis.measures import MEASURES, Measure
 from naively.classifier import NaiveBayes
 from naively.engines import local
 from naively.engines.threads import thread_count
-from naively.errors import InputError, ParameterError
+from naively.errors import InputError, ParameterError, brief
 from naively.recipes import as_recipe
 from naively.schema import Schema
 from naively.statistics.statistics import Statistics
@@ -177,12 +177,12 @@ def as_points(grid: Any) -> list[dict[str, Any]]:
     if isinstance(grid, Mapping):
         for name, values in grid.items():
             if isinstance(values, (str, Mapping)) or not hasattr(values, "__iter__"):
-                raise ParameterError(f"grid[{name!r}] must be a list of values to try, got {values!r}.")
+                raise ParameterError(f"grid[{name!r}] must be a list of values to try, got {brief(values)}.")
         points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     elif isinstance(grid, Sequence) and all(isinstance(point, Mapping) for point in grid):
         points = [dict(point) for point in grid]
     else:
-        raise ParameterError(f"grid must be a dict of lists, or a list of dicts of parameters; got {grid!r}.")
+        raise ParameterError(f"grid must be a dict of lists, or a list of dicts of parameters; got {brief(grid)}.")
     if not points:
         raise ParameterError("grid has no points: give each parameter at least one value.")
     return points
@@ -314,7 +314,7 @@ def _measures(scoring: Any, classes: AnyArray) -> dict[str, Measure]:
             measures[getattr(one, "__name__", "score")] = _measure_of(one, classes)
         else:
             raise ParameterError(
-                f"scoring must be one of {', '.join(map(repr, MEASURES))}, or a function; got {one!r}."
+                f"scoring must be one of {', '.join(map(repr, MEASURES))}, or a function; got {brief(one)}."
             )
     if not measures:
         raise ParameterError("scoring must name at least one measure.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from naively.errors import ParameterError
+from naively.errors import ParameterError, brief
 from naively.families.base import Estimate, Family, LeftOut
 from naively.families.bernoulli import Bernoulli
 from naively.families.binned import Binned
@@ -70,8 +70,10 @@ def as_family(value: Any, where: str = "families") -> Family:
     if isinstance(value, str) and value.lower() in FAMILIES:
         return FAMILIES[value.lower()]()
     if isinstance(value, Joint):
-        raise ParameterError(f"{where} names the families of single columns: give {value!r} as factors=[...] instead.")
+        raise ParameterError(
+            f"{where} names the families of single columns: give {brief(value)} as factors=[...] instead."
+        )
     raise ParameterError(
         f"{where} must be a family such as Gaussian() or one of the names {', '.join(map(repr, FAMILIES))}; "
-        f"got {value!r}."
+        f"got {brief(value)}."
     )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively.errors import ForgetError, ParameterError
+from naively.errors import ForgetError, ParameterError, brief
 from naively.families.base import READS_LABELS, Family, LeftOut
 from naively.families.linear import logs_and_zeros
 from naively.kernels import frozen, reference, repays_compiler
@@ -60,7 +60,8 @@ class Categorical(Family):
         if categories is not None and not (isinstance(categories, str) and categories == "declared"):
             if isinstance(categories, str) or len(categories) == 0:
                 raise ParameterError(
-                    f"Categorical(categories) must be a non-empty sequence of values or 'declared', got {categories!r}."
+                    f"Categorical(categories) must be a non-empty sequence of values or 'declared', "
+                    f"got {brief(categories)}."
                 )
             labels = {as_label(value, "Categorical(categories)"): None for value in categories}
             categories = tuple(sorted(labels, key=label_order))

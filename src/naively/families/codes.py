@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.errors import InputError, ParameterError
+from naively.errors import InputError, ParameterError, brief
 from naively.families.categorical import Categorical
 from naively.statistics.counts import Counts
 from naively.table.table import Kind
@@ -53,11 +53,11 @@ class Codes(Categorical):
         least = np.asarray(at_least)
         if least.dtype.kind not in "iu" or least.ndim > 1 or (least < 0).any():
             raise ParameterError(
-                f"Codes(at_least) must be a whole number of zero or more, or one for each column, got {at_least!r:.60}."
+                f"Codes(at_least) must be a whole number of zero or more, or one for each column, got {brief(at_least)}."
             )
         if (least > MOST_CODES).any():
             raise ParameterError(
-                f"Codes(at_least) must be at most {MOST_CODES:,}, as each category takes memory; got {at_least!r:.60}."
+                f"Codes(at_least) must be at most {MOST_CODES:,}, as each category takes memory; got {brief(at_least)}."
             )
         object.__setattr__(self, "categories", None)
         object.__setattr__(self, "at_least", tuple(least.tolist()) if least.ndim else int(least))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from naively._checks import require_number
-from naively.errors import InputError, ParameterError
+from naively.errors import InputError, ParameterError, brief
 from naively.families.base import READS_LABELS, Family, LeftOut
 from naively.families.joint_normal import Densities, Normals, Rule, known_of
 from naively.families.joint_table import MOST_KEPT, Marginal, ProductTable
@@ -85,12 +85,12 @@ class Joint:
             isinstance(column, (str, int, np.integer)) and not isinstance(column, bool) for column in columns
         ):
             raise ParameterError(
-                f"Joint(...) takes the names or positions of its columns, as in Joint('a', 'b'); got {columns!r}."
+                f"Joint(...) takes the names or positions of its columns, as in Joint('a', 'b'); got {brief(columns)}."
             )
         if ties not in ("none", "class", "all"):
-            raise ParameterError(f"Joint(ties) must be 'none', 'class' or 'all', got {ties!r}.")
+            raise ParameterError(f"Joint(ties) must be 'none', 'class' or 'all', got {brief(ties)}.")
         if ddof not in (0, 1):
-            raise ParameterError(f"Joint(ddof) must be 0 or 1, got {ddof!r}.")
+            raise ParameterError(f"Joint(ddof) must be 0 or 1, got {brief(ddof)}.")
         require_number("Joint(floor)", floor, at_least=1e-12)
         plain = tuple(column if isinstance(column, str) else int(column) for column in columns)
         for name, value in (("columns", plain), ("ties", ties), ("ddof", ddof), ("floor", floor)):
@@ -110,7 +110,7 @@ class Joint:
         return {"columns": list(self.columns), "ties": self.ties, "ddof": self.ddof, "floor": self.floor}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JointFamily(Family):
     """A `Joint` that knows its columns: the family of all of its members.
 
@@ -136,6 +136,9 @@ class JointFamily(Family):
     labels: tuple[str, ...]
     numbers: tuple[str, ...]
     declared: tuple[tuple[Label, ...] | None, ...]
+
+    def __repr__(self) -> str:
+        return repr(self.joint)  # what the user has written
 
     @classmethod
     def name(cls) -> str:

@@ -56,7 +56,7 @@ class TreeFamily(Family):
         return "tree"
 
     def __repr__(self) -> str:
-        return f"TreeFamily({len(self.columns)} columns, root={self.columns[self.root]!r})"
+        return f"the tree of {len(self.columns)} columns with the root {self.columns[self.root]!r}"
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from naively._checks import require_number
-from naively.errors import ParameterError, listed, warn
+from naively.errors import ParameterError, brief, listed, warn
 from naively.families.linear import logs_and_zeros
 from naively.smoothing import Smoothing, per_value, smoothed_frequencies
 from naively.table.labels import label_array, object_array
@@ -52,7 +52,7 @@ def check_prior(prior: Any) -> None:
     if prior is None or (isinstance(prior, str) and prior in ("estimated", "uniform")):
         return
     if isinstance(prior, str):
-        raise ParameterError(f"prior must be 'estimated', 'uniform' or probabilities, got {prior!r}.")
+        raise ParameterError(f"prior must be 'estimated', 'uniform' or probabilities, got {brief(prior)}.")
     given = _as_floats(list(prior.values()) if isinstance(prior, Mapping) else prior)
     if given.ndim == 0 or not np.isfinite(given).all() or (given < 0).any():
         raise ParameterError("prior must hold probabilities of zero or more (Priors must be non-negative).")
@@ -65,7 +65,7 @@ def _as_floats(prior: Any) -> FloatArray:
     try:
         return np.asarray(prior, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"prior must hold one number per class, got {prior!r}.") from error
+        raise ParameterError(f"prior must hold one number per class, got {brief(prior)}.") from error
 
 
 def log_prior(probability: FloatArray) -> FloatArray:
@@ -113,7 +113,9 @@ def _loss_array(loss: Any) -> FloatArray:
     try:
         return np.asarray(loss, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"loss must be a square matrix of costs, or a mapping by label; got {loss!r}.") from error
+        raise ParameterError(
+            f"loss must be a square matrix of costs, or a mapping by label; got {brief(loss)}."
+        ) from error
 
 
 def _loss_by_label(loss: Mapping[Any, Any], labels: list[Any]) -> FloatArray:
@@ -168,7 +170,7 @@ def check_reject(reject: Any, reject_label: Any, classes: AnyArray) -> float | N
         return None
     require_number("reject", reject, at_least=0, at_most=np.inf)
     if reject_label in classes.tolist():
-        raise ParameterError(f"reject_label must differ from the classes, but {reject_label!r} is one of them.")
+        raise ParameterError(f"reject_label must differ from the classes, but {brief(reject_label)} is one of them.")
     return float(reject)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively._checks import require_number
 from naively.classifier import NaiveBayes
-from naively.errors import InputError, ParameterError, listed, warn
+from naively.errors import InputError, ParameterError, brief, listed, warn
 from naively.families import Estimate, Family
 from naively.scoring.decision import log_prior
 from naively.smoothing import Dirichlet, Lidstone, Smoothing
@@ -149,7 +149,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         declared = read_target(classes, len(classes))[0]
         if known is not None and known.tolist() != declared.tolist():
             raise ParameterError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}"
+                f"`classes={brief(classes)}` is not the same as on last call to partial_fit, was: {brief(known)}"
             )
         return declared
 
@@ -328,7 +328,9 @@ def checked_alpha(alpha: Any, force_alpha: bool, n_features: int | None) -> Any:
                 f"shape {alpha.shape} for {n_features} features."
             )
         if not np.isfinite(alpha).all() or (alpha < 0).any():
-            raise ParameterError(f"All values in alpha must be greater than 0. or 0, and finite; got {alpha.tolist()}.")
+            raise ParameterError(
+                f"All values in alpha must be greater than 0. or 0, and finite; got {brief(alpha.tolist())}."
+            )
     if force_alpha or np.min(alpha) >= LEAST_ALPHA:
         return alpha
     warn(

@@ -114,6 +114,7 @@ class CategoricalNB(DiscreteDropIn):
         model = self._ready()
         (counts,) = model.statistics_.tables.values()
         assert isinstance(counts, Counts)
+        assert isinstance(model.families, Codes)
         counts = model.families.with_known(counts)
         return [counts.table(place).high.copy() for place in range(len(counts.columns))]
 

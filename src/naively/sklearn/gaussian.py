@@ -89,7 +89,8 @@ class GaussianNB(DropIn):
     def epsilon_(self) -> float:
         """What is added to every variance."""
         model = self._ready()
-        family: Gaussian = model.families
+        family = model.families
+        assert isinstance(family, Gaussian)
         return family.floor if family.rule == "absolute" else family.floor * largest_variance(model)
 
     @property

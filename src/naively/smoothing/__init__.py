@@ -23,7 +23,7 @@ from numbers import Real
 from typing import Any
 
 from naively._checks import require_number
-from naively.errors import ParameterError
+from naively.errors import ParameterError, brief
 from naively.smoothing.base import Smoothing, per_value, share, shares, smoothed_frequencies
 from naively.smoothing.conjugate import Beta, Dirichlet
 from naively.smoothing.constant import Jeffreys, Laplace, Lidstone, NoSmoothing, PerColumn
@@ -71,5 +71,5 @@ def as_smoothing(value: Any, where: str = "smoothing") -> Smoothing:
         return Lidstone(float(value))
     raise ParameterError(
         f"{where} must be a smoothing object such as Laplace() or MEstimate(2), a number (Lidstone's tau) or one of "
-        f"{', '.join(map(repr, NAMES))}; got {value!r}."
+        f"{', '.join(map(repr, NAMES))}; got {brief(value)}."
     )

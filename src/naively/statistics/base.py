@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from naively.errors import listed
 from naively.text.tokenise import View
 
 
@@ -54,3 +56,40 @@ class Summary:
     def concerns(self, column: str) -> bool:
         """Whether the statistics are about a column: joint ones are about their members only."""
         return self.kind != "joint" or column in self.members
+
+    @property
+    def words(self) -> str:
+        """What is kept of a column, and for which families, in the words of a message."""
+        if self.kind == "counts":
+            return "counts of its values, for Categorical()"
+        if self.kind == "histogram":
+            fine = "" if self.most_cells is None else f" of up to {self.most_cells} cells"
+            return f"a histogram{fine}, for Stacked(), Kernel() or Binned()"
+        if self.kind == "joint":
+            bins = " in bins" if self.cuts else ""
+            parts = {"labels": self.labels, "numbers": self.numbers}
+            joined = " and ".join(f"the {what} {listed(names)}" for what, names in parts.items() if names)
+            return f"{joined} together{bins}, for factors such as Joint()"
+        if self.view is not None:
+            return f"tokens of prose ({self.view.words}), for Text()"
+        return self._words_of_moments()
+
+    def _words_of_moments(self) -> str:
+        if self.above is not None:
+            return f"how often it is above {self.above:g}, for Bernoulli({self.above:g})"
+        if self.squares:
+            return "sums and squares, for Gaussian() or StudentT()"
+        if self.observed:
+            return "sums of counts or shares, for Poisson() or Bernoulli(None)"
+        return "sums of counts that share a total, for Multinomial() or Complement()"
+
+
+def in_words(summaries: Iterable[Summary]) -> str:
+    """What is kept of a column, in the words of a message.
+
+    Examples
+    --------
+    >>> in_words([Summary("counts"), Summary("moments", squares=True)])
+    'counts of its values, for Categorical(); and sums and squares, for Gaussian() or StudentT()'
+    """
+    return "; and ".join(summary.words for summary in summaries) or "nothing"

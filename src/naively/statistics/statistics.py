@@ -178,8 +178,8 @@ def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, 
         beside = kinds in ({"moments", "histogram"}, {"joint"}, {"tokens"})  # both are kept of some columns
         if other_summary != summary and not beside and (shared := set(other.columns) & set(table.columns)):
             raise SchemaError(
-                f"Column {sorted(shared)[0]!r} was counted in two ways, {other_summary} and {summary}. "
-                "Use the same families and factors in both models."
+                f"Column {sorted(shared)[0]!r} was counted in two ways: one model has {other_summary.words}; the other "
+                f"has {summary.words}. Use the same families and factors in both models."
             )
 
 

@@ -20,13 +20,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
-from naively.errors import InputTypeError
+from naively.errors import InputTypeError, brief
 from naively.typing import AnyArray, IntArray
 
 SEPARATOR, WORD, JOINER, SYMBOL, WIDE = range(5)
@@ -108,6 +108,13 @@ class View:
         """What to call it in a report."""
         lengths = f"{self.shortest}" if self.shortest == self.longest else f"{self.shortest} to {self.longest}"
         return f"{self.unit} {lengths}"
+
+    @property
+    def words(self) -> str:
+        """The same with all options that are not as usual, as a message tells them."""
+        usual = View(self.unit, self.shortest, self.longest)
+        changed = [field.name for field in fields(self) if getattr(self, field.name) != getattr(usual, field.name)]
+        return ", ".join([self.name, *(f"{name}={brief(getattr(self, name), 80)}" for name in changed)])
 
 
 @lru_cache(maxsize=4)
