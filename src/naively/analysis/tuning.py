@@ -1,7 +1,7 @@
 """Choosing parameters by cross-validation, without fitting anything twice.
 
-A model is a sum of statistics, so the model without a fold is a subtraction (`naively.analysis.folds`), and a parameter that
-asks for no other statistics (smoothing, prior, ties, bandwidth, ...) is tried on the sums that are there. Rows are
+A model is a sum of statistics, so the model without a fold is a subtraction (`naively.analysis.folds`), and a parameter
+that asks for no other statistics (smoothing, prior, ties, bandwidth, ...) is tried on the sums that are there. Rows are
 counted once for each distinct set of statistics that the points of the grid need, however many points there are.
 """
 

@@ -53,7 +53,8 @@ class Codes(Categorical):
         least = np.asarray(at_least)
         if least.dtype.kind not in "iu" or least.ndim > 1 or (least < 0).any():
             raise ParameterError(
-                f"Codes(at_least) must be a whole number of zero or more, or one for each column, got {brief(at_least)}."
+                "Codes(at_least) must be a whole number of zero or more, or one for each column, "
+                f"got {brief(at_least)}."
             )
         if (least > MOST_CODES).any():
             raise ParameterError(
