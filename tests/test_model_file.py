@@ -1,19 +1,26 @@
 """The model file: an exact round trip, an atomic write, and a reader that trusts nothing."""
 
 import contextlib
+import dataclasses
 import json
 import os
+import signal
+import stat
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from naively import load
-from naively.errors import ModelFileError, NaivelyError
+from naively import TAN, NaiveBayes, load
+from naively.errors import InputError, ModelFileError, NaivelyError, ParameterError
+from naively.export import files
 from naively.export.json import _checksum
-from naively.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
+from naively.families import Bernoulli, Categorical, Codes, Gaussian, Kernel, Multinomial, Poisson
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing
+from naively.sums import Sum
 from tests.models import textbook
 
 TABLE = {
@@ -170,10 +177,172 @@ def test_a_folder_that_is_not_there_is_an_ordinary_error(saved):
         load(saved.parent / "nothing.json")
 
 
-def test_the_file_is_as_readable_as_any_other(saved):
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_file_is_as_readable_as_any_other(saved):
     other = saved.parent / "other"
     other.write_text("x")
-    assert saved.stat().st_mode == other.stat().st_mode
+    assert mode_of(saved) == mode_of(other)
+
+
+@pytest.mark.parametrize("recipe", ["auto", "fast", "strong"])
+def test_a_new_file_with_rows_of_the_data_is_private(recipe, file):
+    NaiveBayes(recipe).fit([[1.0], [2.0]], [0, 1]).save(file)
+    assert mode_of(file) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o666, 0o400])
+@pytest.mark.parametrize("recipe", ["textbook", "fast"])
+def test_a_file_that_is_replaced_keeps_its_mode(mode, recipe, file):
+    model = NaiveBayes(recipe).fit([[1.0], [2.0]], [0, 1])
+    model.save(file)
+    file.chmod(mode)
+    model.decay(0.5).save(file)
+    assert mode_of(file) == mode
+    assert load(file).statistics_ == model.statistics_
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_that_is_replaced_keeps_its_owner(saved):
+    os.chown(saved, 12345, 23456)
+    saved.chmod(0o640)
+    load(saved).save(saved)
+    assert (saved.stat().st_uid, saved.stat().st_gid, mode_of(saved)) == (12345, 23456, 0o640)
+
+
+def test_the_group_loses_its_rights_where_the_file_gets_another_group(saved, monkeypatch):
+    saved.chmod(0o664)
+    real = os.fstat
+
+    def of_another_group(handle):
+        return os.stat_result([*real(handle)[:5], 54321, *real(handle)[6:]])
+
+    def refuse(*_):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(os, "fstat", of_another_group)
+    monkeypatch.setattr(os, "fchown", refuse)
+    textbook().fit([[1.0], [2.0]], [0, 1]).save(saved)
+    assert mode_of(saved) == 0o604
+
+
+def test_saving_leaves_the_umask_alone(saved, monkeypatch):
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("every thread has the same umask"))
+    load(saved).save(saved)
+    load(saved).save(saved.parent / "new.json")
+
+
+def test_a_link_is_followed(saved):
+    (saved.parent / "folder").mkdir()
+    target, link = saved.parent / "folder" / "target.json", saved.parent / "link.json"
+    link.symlink_to(target)
+    for _ in range(2):  # to a file that is not there yet, and to one that is
+        load(saved).save(link)
+        assert link.is_symlink()
+        assert load(target).statistics_ == load(saved).statistics_
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files")
+def test_what_is_no_regular_file_is_not_replaced(saved):
+    model, pipe, folder = load(saved), saved.parent / "pipe", saved.parent / "folder"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for path, kind in ((pipe, "a named pipe"), (folder, "a directory"), ("/dev/null", "a device"), ("", "a directory")):
+        with pytest.raises(ModelFileError, match=f"{path} is {kind}"):
+            model.save(path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert list(folder.iterdir()) == []
+
+
+def test_any_path_will_do(saved, monkeypatch):
+    model, folder = load(saved), saved.parent
+    monkeypatch.chdir(folder)
+    for path in ("relative.json", b"bytes.json", folder / "path.json", "x" * 255, "\udcff.json"):
+        model.save(path)
+        assert load(path).statistics_ == model.statistics_
+    assert all(not path.name.startswith(".") for path in folder.iterdir())
+
+
+def test_errors_name_the_path_that_was_given(saved):
+    absent = str(saved.parent / "nowhere" / "model.json")
+    for attempt in (load(saved).save, load):
+        with pytest.raises(FileNotFoundError) as caught:
+            attempt(absent)
+        assert caught.value.filename == absent
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from naively.export.files import replace_file
+def write(file):
+    file.write("half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+replace_file(sys.argv[1], write, private=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing is killed like this")
+def test_what_a_killed_process_left_behind_goes_with_the_next_write(saved):
+    model, before = load(saved), saved.read_bytes()
+    subprocess.run([sys.executable, "-c", KILLED, str(saved)], check=False)
+    left = [path.name for path in saved.parent.iterdir() if path != saved]
+    assert len(left) == 1
+    assert left[0].startswith(".naively-")
+    assert saved.read_bytes() == before
+    model.save(saved.parent / "other.json")
+    assert (saved.parent / left[0]).exists()  # of another file
+    model.save(saved)
+    assert sorted(path.name for path in saved.parent.iterdir()) == ["model.json", "other.json"]
+
+
+def test_what_another_is_writing_is_left_alone(saved):
+    model = load(saved)
+
+    def write(file):
+        file.write("half")
+        model.save(saved)
+        file.write(" and half")
+
+    files.replace_file(saved, write, private=False)
+    assert saved.read_text() == "half and half"
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+@pytest.mark.parametrize("age", [0, 2 * files.STALE_SECONDS])
+def test_where_nothing_can_be_locked_only_old_files_are_removed(saved, monkeypatch, age):
+    monkeypatch.setattr(files, "fcntl", None)
+    temporary = saved.parent / f"{files._prefix(saved)}0123.tmp"
+    temporary.write_text("half")
+    os.utime(temporary, (time.time() - age,) * 2)
+    load(saved).save(saved)
+    assert temporary.exists() == (age == 0)
+
+
+def test_many_threads_may_write_one_file(saved):
+    models = [load(saved).decay(factor) for factor in (1.0, 0.5, 0.25, 0.125)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda model: [model.save(saved) for _ in range(10)], models))
+    assert any(load(saved).statistics_ == model.statistics_ for model in models)
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_classes_that_no_file_can_hold_leave_the_old_file(saved):
+    before, model = saved.read_bytes(), textbook().fit([[1.0], [2.0]], [0, 1])
+    odd = dataclasses.replace(model.statistics_, classes=np.array([0, 1], dtype=np.complex128))
+    with pytest.raises(ModelFileError, match="complex128"):
+        model.with_statistics(odd).save(saved)
+    assert saved.read_bytes() == before
+
+
+def test_sums_that_no_file_can_hold_leave_the_old_file(saved):
+    before, model = saved.read_bytes(), load(saved)
+    odd = dataclasses.replace(model.statistics_, class_weight=Sum.of([np.inf, 1.0]))
+    with pytest.raises(ModelFileError, match="not finite"):
+        model.with_statistics(odd).save(saved)
+    assert saved.read_bytes() == before
 
 
 def test_the_file_is_plain_json(saved):
@@ -243,6 +412,80 @@ def test_a_file_that_is_too_large_is_refused(saved):
     with pytest.raises(ModelFileError, match=r"bytes, more than the allowed 100.*load\(largest="):
         load(saved, largest=100)
     assert load(saved, largest=10**6).classes_.tolist() == ["a", "b"]
+
+
+def test_a_file_of_something_else_is_not_parsed(file, monkeypatch):
+    file.write_text("[" + "[]," * 10_000 + "[]]", encoding="utf-8")
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("it was parsed"))
+    with pytest.raises(ModelFileError, match=r"model\.json is not a model file"):
+        load(file)
+
+
+@pytest.mark.parametrize("spaces", [None, 2])
+def test_the_keys_may_stand_in_any_order(saved, spaces):
+    before, document = load(saved).statistics_, json.loads(saved.read_text(encoding="utf-8"))
+    saved.write_text(json.dumps(document, sort_keys=True, indent=spaces), encoding="utf-8")
+    assert load(saved).statistics_ == before
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "9" * 5000,
+        "-" + "9" * 5000,
+        "[" * 900 + "]" * 900,
+        "[" * 100_000 + "]" * 100_000,
+        '{"a":' * 900 + "1" + "}" * 900,
+    ],
+    ids=["digits", "negative digits", "lists", "many lists", "objects"],
+)
+@pytest.mark.parametrize("place", ['"prior":', '"named":', '"version":', '"checksum":'])
+def test_what_no_program_writes_is_refused(saved, value, place):
+    text = saved.read_text(encoding="utf-8")
+    start = text.index(place) + len(place)
+    end = min(found for found in (text.find(",", start), text.find("}", start)) if found > 0)
+    saved.write_text(text[:start] + value + text[end:], encoding="utf-8")
+    with pytest.raises(ModelFileError, match=r"model\.json"):
+        load(saved)
+
+
+def test_nesting_with_a_checksum_that_fits_is_refused(saved):
+    nested = []
+    for _ in range(300):
+        nested = [nested]
+    forged(saved, put(nested, "parameters", "prior"))
+    with pytest.raises(ModelFileError, match=r"model\.json"):
+        load(saved)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files")
+def test_what_is_no_regular_file_is_refused_at_once(saved):
+    pipe, folder = saved.parent / "pipe", saved.parent / "folder"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    (saved.parent / "link").symlink_to(pipe)
+    for path, kind in ((pipe, "a named pipe"), (folder, "a directory"), ("/dev/zero", "a device")):
+        with pytest.raises(ModelFileError, match=f"{path} is {kind}"):
+            load(path)
+    with pytest.raises(ModelFileError, match="link is a named pipe"):
+        load(saved.parent / "link")
+    (saved.parent / "model link").symlink_to(saved)
+    assert load(saved.parent / "model link").classes_.tolist() == ["a", "b"]
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_no_further(saved, monkeypatch):
+    size = saved.stat().st_size
+    real = os.fstat
+
+    def smaller(handle):
+        return os.stat_result([*real(handle)[:6], 10, *real(handle)[7:]])
+
+    monkeypatch.setattr(os, "fstat", smaller)
+    with pytest.raises(ModelFileError, match="model file"):
+        load(saved)
+    with pytest.raises(ModelFileError, match="11 bytes, more than the allowed 10"):
+        load(saved, largest=10)
+    assert size > 11
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
@@ -362,3 +605,107 @@ def test_loading_imports_neither_pickle_machinery_nor_numba(saved):
     code = f"import sys, naively; naively.load({str(saved)!r}).predict({TABLE!r}); print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+# -- the sample of rows -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_rows(file):
+    rows = {"x": [1.5, None, 4.0, 4.0], "c": ["red", "blue", None, "red"], "t": ["free prize", "lunch now", None, ""]}
+    NaiveBayes("fast", families={"t": "text"}).fit(rows, Y, [0.5, 1.0, 2.0, 1.0]).save(file)
+    return file
+
+
+def swap(key):
+    def change(content):
+        values = content["kept"][key]
+        values[0], values[1] = values[1], values[0]
+
+    return change
+
+
+def repeat_a_row(content):
+    kept = content["kept"]
+    for values in (kept["hashes"], kept["codes"], kept["weights"], *(one["cells"] for one in kept["columns"].values())):
+        values.insert(0, values[0])
+
+
+ROW_LIES = {
+    "no class": put(2, "kept", "codes", 0),
+    "a negative class": put(-1, "kept", "codes", 0),
+    "a class that is no number": put(True, "kept", "codes", 0),
+    "too few classes": drop("kept", "codes", 0),
+    "a negative weight": put(-1.0, "kept", "weights", 0),
+    "more weight than all rows": put(1e6, "kept", "weights", 0),
+    "hashes out of order": swap("hashes"),
+    "a hash too large": put(2**64, "kept", "hashes", -1),
+    "a negative hash": put(-1, "kept", "hashes", 0),
+    "a hash that is a fraction": put(0.5, "kept", "hashes", 0),
+    "a row twice": repeat_a_row,
+    "more rows than places": put(1, "kept", "capacity"),
+    "no place at all": put(0, "kept", "capacity"),
+    "places without end": put(10**18, "kept", "capacity"),
+    "a column that is not there": put({"numeric": True, "cells": [None] * 4}, "kept", "columns", "y"),
+    "too few cells": drop("kept", "columns", "x", "cells", 0),
+    "numbers as labels": put(False, "kept", "columns", "x", "numeric"),
+    "labels as numbers": put({"numeric": True, "cells": [1.0] * 4}, "kept", "columns", "c"),
+    "a number among texts": put(1, "kept", "columns", "t", "cells", 0),
+    "text among numbers": put("red", "kept", "columns", "x", "cells", 0),
+    "a label that was never counted": put("green", "kept", "columns", "c", "cells", 0),
+    "a number that was never counted": put(3.75, "kept", "columns", "x", "cells", 0),
+    "a list for a label": put(["red"], "kept", "columns", "c", "cells", 0),
+    "cells of text": put("four", "kept", "columns", "c", "cells"),
+    "a histogram of more rows than there are": put([1e9] * 4, "tables", 1, "histograms", 0, "counts"),
+    "a key that stands for no number": put([0, 2**63 - 1], "tables", 1, "histograms", 0, "keys"),
+    "a histogram without end": put(10**9, "tables", 1, "histograms", 0, "cap"),
+    "a bad prior": put({"type": "Lidstone", "options": {"tau": -1}}, "parameters", "prior_smoothing"),
+    "another family": put({"type": "gaussian", "options": {}}, "parameters", "families"),
+    "a bad number of kept rows": put(10**18, "parameters", "kept_rows"),
+}
+
+
+@pytest.mark.parametrize("name", ROW_LIES)
+def test_rows_that_do_not_fit_the_model_are_refused(with_rows, name):
+    forged(with_rows, ROW_LIES[name])
+    with pytest.raises(ModelFileError, match=r"model\.json"):
+        load(with_rows)
+
+
+def test_rows_that_fit_are_read(with_rows):
+    before = load(with_rows).statistics_
+    forged(with_rows, lambda content: None)
+    assert load(with_rows).statistics_ == before
+
+
+# -- sizes --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [10**8, 10**9, 10**18])
+@pytest.mark.parametrize("family", ["codes", "kernel"])
+def test_a_size_without_end_is_refused_before_anything_is_made_of_it(file, family, number):
+    textbook(families={"codes": Codes(3), "kernel": Kernel(background=False, points=8)}[family]).fit(
+        [[0], [1], [2]], ["a", "b", "a"]
+    ).save(file)
+    forged(file, put(number, "parameters", "families", "options", {"codes": "at_least", "kernel": "points"}[family]))
+    with pytest.raises(ModelFileError, match="ParameterError.*at most"):
+        load(file)
+
+
+def test_many_columns_of_many_codes_are_refused_together():
+    model = textbook(families=Codes(1 << 20)).fit(np.zeros((2, 65)), ["a", "b"])
+    with pytest.raises(InputError, match="65 columns and 2 classes would have 136,314,880 probabilities"):
+        model.predict(np.zeros((1, 65)))
+
+
+@pytest.mark.parametrize("number", [1025, 10**9, 10**18, float("inf"), 0, -1])
+def test_a_number_of_threads_has_limits(number):
+    with pytest.raises(ParameterError, match="from 1 to 1024"):
+        textbook(n_threads=number).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_the_number_of_kept_rows_and_of_bins_has_a_limit():
+    with pytest.raises(ParameterError, match="kept_rows must be a whole number of at most"):
+        NaiveBayes(kept_rows=10**10).fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(ParameterError, match="bins must be a whole number of at most"):
+        TAN(bins=10**9).fit([[1.0], [2.0]], [0, 1])

@@ -32,12 +32,19 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively.decision import log_prior
 from naively.engines.threads import thread_count
 from naively.errors import ModelFileError
 from naively.export.files import AnyPath, read_bytes, replace_file, shown
 from naively.export.kept import kept_from, kept_to_dict
-from naively.export.tables import sum_from, sum_to_dict, summary_from, summary_to_dict, table_from, table_to_dict
+from naively.export.tables import (
+    refuse_uneven,
+    sum_from,
+    sum_to_dict,
+    summary_from,
+    summary_to_dict,
+    table_from,
+    table_to_dict,
+)
 from naively.export.texts import refuse_tokenizer
 from naively.export.values import flag_from, label_from, require, text_from
 from naively.families import FAMILIES, ByKind, Family, Joint, Summary
@@ -247,6 +254,7 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     tables = _tables_from(content["tables"], schema, len(classes))
     for summary, table in tables.items():
         refuse_impossible(summary, table, weight.high)
+        refuse_uneven(table, weight.high)
     statistics = Statistics(classes, weight, tables)
     if content["kept"] is not None:
         statistics = replace(statistics, kept=kept_from(content["kept"], schema, statistics))
@@ -308,6 +316,7 @@ def _refuse_misfit(model: NaiveBayes) -> None:
     """Refuse parameters that make no sense for what was learnt, as the first answer would."""
     recipe = as_recipe(model.recipe)
     thread_count(model.n_threads)
+    require(bool(np.isfinite(model.class_prior_).all()), "the prior is not finite")
     if recipe.tempering is None:
         model._estimated()
         return
@@ -316,7 +325,6 @@ def _refuse_misfit(model: NaiveBayes) -> None:
     model._smoothings(model.schema_.names, recipe)
     if model.kept_rows is not None:
         model._checked_kept_rows()
-    log_prior(model.class_prior_)
 
 
 def _model_class(name: Any) -> type[NaiveBayes]:
