@@ -104,3 +104,34 @@ def assert_valid(probabilities, n_classes):
     assert np.isfinite(probabilities).all()
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
     assert np.allclose(probabilities.sum(axis=1), 1.0)
+
+
+# -- by hand ---------------------------------------------------------------------------------------------------------
+
+
+def forged(path, change):
+    """Change the content of a model file and make its checksum fit again."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    change(document["content"])
+    document["checksum"] = _checksum(document["content"])
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def put(value, *keys):
+    """A change that puts a value at the place that the keys lead to."""
+
+    def change(content):
+        for key in keys[:-1]:
+            content = content[key]
+        content[keys[-1]] = value
+
+    return change
+
+
+def drop(*keys):
+    def change(content):
+        for key in keys[:-1]:
+            content = content[key]
+        del content[keys[-1]]
+
+    return change

@@ -291,10 +291,14 @@ class NaiveBayes(Inspection, Likelihood, Generation, ClassifierMixin, BaseEstima
     def save(self, path: Any) -> None:
         """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
 
+        The file holds the parameters, the columns and the statistics and, with the recipes "auto", "fast" and "strong",
+        up to `kept_rows` rows of the training data.
+
         Parameters
         ----------
         path : str or path
-            The file, replaced in one step if it exists.
+            The file, replaced in one step if it exists; it then keeps its mode. A new one that holds rows of the data
+            can be read by its owner alone.
         """
         from naively.export.json import save
 
