@@ -88,6 +88,13 @@ def test_rows_that_fit_are_read(with_rows):
     assert load(with_rows).statistics_ == before
 
 
+@pytest.mark.parametrize("recipe", ["textbook", "fast", "auto"])
+def test_rows_whose_weight_has_decayed_to_nothing_come_back(recipe, file):
+    model = NaiveBayes(recipe).fit([[-3.0], [3.0], [4.0], [9.0]], [0, 1, 0, 1], [1.0, 1.0, 1e-200, 1e-200])
+    model.decay(1e-200).save(file)
+    assert load(file).statistics_ == model.statistics_
+
+
 # -- sizes ----------------------------------------------------------------------------------------------------------
 
 
@@ -110,7 +117,7 @@ def test_many_columns_of_many_codes_are_refused_together():
 
 @pytest.mark.parametrize("number", [1025, 10**9, 10**18, float("inf"), 0, -1])
 def test_a_number_of_threads_has_limits(number):
-    with pytest.raises(ParameterError, match="from 1 to 1024"):
+    with pytest.raises(ParameterError, match="at least 1 and at most 1024"):
         textbook(n_threads=number).fit([[1.0], [2.0]], [0, 1])
 
 
