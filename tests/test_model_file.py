@@ -11,9 +11,9 @@ import pytest
 
 from naively import load
 from naively.errors import ModelFileError, NaivelyError
-from naively.export.json import _checksum
 from naively.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing
+from tests.model_file_mutants import drop, forged, put
 from tests.models import textbook
 
 TABLE = {
@@ -135,54 +135,6 @@ def test_a_path_may_be_text(saved):
     assert load(str(saved)).statistics_ == load(saved).statistics_
 
 
-# -- writing --------------------------------------------------------------------------------------------------------
-
-
-def test_a_failing_write_leaves_the_old_file_and_nothing_else(saved, monkeypatch):
-    before, model = saved.read_bytes(), load(saved)
-
-    def fail(*_):
-        raise OSError("the disk is full")
-
-    for name in ("fsync", "replace"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, name, fail)
-            patch.setattr(type(saved), "replace", fail)
-            with pytest.raises(OSError, match="disk is full"):
-                model.decay(0.5).save(saved)
-        assert saved.read_bytes() == before
-        assert [path.name for path in saved.parent.iterdir()] == [saved.name]
-
-
-def test_a_parameter_that_no_file_can_hold_leaves_the_old_file(saved):
-    before, model = saved.read_bytes(), load(saved)
-    model.set_params(prior=object())
-    with pytest.raises(ModelFileError, match=r"'prior'.*object"):
-        model.save(saved)
-    assert saved.read_bytes() == before
-    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
-
-
-def test_a_folder_that_is_not_there_is_an_ordinary_error(saved):
-    with pytest.raises(FileNotFoundError):
-        load(saved).save(saved.parent / "nowhere" / "model.json")
-    with pytest.raises(FileNotFoundError):
-        load(saved.parent / "nothing.json")
-
-
-def test_the_file_is_as_readable_as_any_other(saved):
-    other = saved.parent / "other"
-    other.write_text("x")
-    assert saved.stat().st_mode == other.stat().st_mode
-
-
-def test_the_file_is_plain_json(saved):
-    document = json.loads(saved.read_text(encoding="utf-8"))
-    assert document["format"] == "naively model"
-    assert document["version"] == 1
-    assert [column["name"] for column in document["content"]["columns"]] == list(TABLE)
-
-
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
@@ -245,40 +197,86 @@ def test_a_file_that_is_too_large_is_refused(saved):
     assert load(saved, largest=10**6).classes_.tolist() == ["a", "b"]
 
 
+def test_a_file_of_something_else_is_not_parsed(file, monkeypatch):
+    file.write_text("[" + "[]," * 10_000 + "[]]", encoding="utf-8")
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("it was parsed"))
+    with pytest.raises(ModelFileError, match=r"model\.json is not a model file"):
+        load(file)
+
+
+@pytest.mark.parametrize("spaces", [None, 2])
+def test_the_keys_may_stand_in_any_order(saved, spaces):
+    before, document = load(saved).statistics_, json.loads(saved.read_text(encoding="utf-8"))
+    saved.write_text(json.dumps(document, sort_keys=True, indent=spaces), encoding="utf-8")
+    assert load(saved).statistics_ == before
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "9" * 5000,
+        "-" + "9" * 5000,
+        "[" * 900 + "]" * 900,
+        "[" * 100_000 + "]" * 100_000,
+        '{"a":' * 900 + "1" + "}" * 900,
+    ],
+    ids=["digits", "negative digits", "lists", "many lists", "objects"],
+)
+@pytest.mark.parametrize("place", ['"prior":', '"named":', '"version":', '"checksum":'])
+def test_what_no_program_writes_is_refused(saved, value, place):
+    text = saved.read_text(encoding="utf-8")
+    start = text.index(place) + len(place)
+    end = min(found for found in (text.find(",", start), text.find("}", start)) if found > 0)
+    saved.write_text(text[:start] + value + text[end:], encoding="utf-8")
+    with pytest.raises(ModelFileError, match=r"model\.json"):
+        load(saved)
+
+
+def test_nesting_with_a_checksum_that_fits_is_refused(saved):
+    nested = []
+    for _ in range(300):
+        nested = [nested]
+    forged(saved, put(nested, "parameters", "prior"))
+    with pytest.raises(ModelFileError, match=r"model\.json"):
+        load(saved)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files")
+def test_what_is_no_regular_file_is_refused_at_once(saved):
+    pipe, folder = saved.parent / "pipe", saved.parent / "folder"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    (saved.parent / "link").symlink_to(pipe)
+    for path, kind in ((pipe, "a named pipe"), (folder, "a directory"), ("/dev/zero", "a device")):
+        with pytest.raises(ModelFileError, match=f"{path} is {kind}"):
+            load(path)
+    with pytest.raises(ModelFileError, match="link is a named pipe"):
+        load(saved.parent / "link")
+    (saved.parent / "model link").symlink_to(saved)
+    assert load(saved.parent / "model link").classes_.tolist() == ["a", "b"]
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_no_further(saved, monkeypatch):
+    size = saved.stat().st_size
+    real = os.fstat
+
+    def smaller(handle):
+        return os.stat_result([*real(handle)[:6], 10, *real(handle)[7:]])
+
+    monkeypatch.setattr(os, "fstat", smaller)
+    with pytest.raises(ModelFileError, match="model file"):
+        load(saved)
+    with pytest.raises(ModelFileError, match="11 bytes, more than the allowed 10"):
+        load(saved, largest=10)
+    assert size > 11
+
+
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
 def test_what_is_not_a_finite_number_is_refused(saved, constant):
     text = saved.read_text(encoding="utf-8").replace('"high":[', f'"high":[{constant},', 1)
     saved.write_text(text, encoding="utf-8")
     with pytest.raises(ModelFileError):
         load(saved)
-
-
-def forged(path, change):
-    """Change the content of a model file and make its checksum fit again."""
-    document = json.loads(path.read_text(encoding="utf-8"))
-    change(document["content"])
-    document["checksum"] = _checksum(document["content"])
-    path.write_text(json.dumps(document), encoding="utf-8")
-
-
-def put(value, *keys):
-    """A change that puts a value at the place that the keys lead to."""
-
-    def change(content):
-        for key in keys[:-1]:
-            content = content[key]
-        content[keys[-1]] = value
-
-    return change
-
-
-def drop(*keys):
-    def change(content):
-        for key in keys[:-1]:
-            content = content[key]
-        del content[keys[-1]]
-
-    return change
 
 
 GAUSSIAN_TABLE, COUNTS_TABLE = ("tables", 0), ("tables", -1)

@@ -212,7 +212,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         return tags
 
-    # -- learning -------------------------------------------------------------------------------------------------------
+    # -- learning ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
         """Learn the rows of X, and nothing but them.
@@ -433,7 +433,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         refuse_heavy(statistics.class_weight.high)
         self._state = State.of(schema, statistics, declared)
 
-    # -- state ----------------------------------------------------------------------------------------------------------
+    # -- state ---------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -444,17 +444,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: PathLike) -> None:
         """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
 
+        The file holds the parameters, the columns and the statistics and, with the recipes "auto", "fast" and "strong",
+        up to `kept_rows` rows of the training data.
+
         Parameters
         ----------
         path : str or path
-            The file, replaced in one step if it exists.
+            The file, replaced in one step if it exists; it then keeps its mode. A new one that holds rows of the data
+            can be read by its owner alone.
         """
         from naively.export.json import save
 
         self._require_fitted()
         save(self._taken(), path)
 
-    # -- what was learnt ------------------------------------------------------------------------------------------------
+    # -- what was learnt -----------------------------------------------------------------------------------------------
 
     def _taken(self) -> Self:
         """A model with the parameters and the state that this one has now, whatever becomes of this one."""
@@ -512,7 +516,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise AttributeError("The model was fitted on columns without names, so it has no feature_names_in_.")
         return state.feature_names
 
-    # -- answers --------------------------------------------------------------------------------------------------------
+    # -- answers -------------------------------------------------------------------------------------------------------
 
     @of_one_state
     def predict(
@@ -861,7 +865,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(self.classes_) == 0:
             raise InputError("The model has forgotten all its rows, so it knows no class. Let it learn some first.")
 
-    # -- what the model is made of --------------------------------------------------------------------------------------
+    # -- what the model is made of -------------------------------------------------------------------------------------
 
     @of_one_state
     def log_odds(self, base: Label | None = None, prior: PriorLike | None = None, n_points: int = 33) -> LogOdds:
@@ -1009,7 +1013,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         own = Scorer(copy.deepcopy(scorer.factors), self.schema_.names, len(self.classes_))  # it is handed out
         return Contrast(own, self.schema_, logs.copy(), self.classes_, code, thread_count(self.n_threads))
 
-    # -- how well it fits -----------------------------------------------------------------------------------------------
+    # -- how well it fits ----------------------------------------------------------------------------------------------
 
     @property
     @of_one_state
@@ -1087,7 +1091,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self._estimated()[0].factors
 
-    # -- the model as a generator of rows -------------------------------------------------------------------------------
+    # -- the model as a generator of rows ------------------------------------------------------------------------------
 
     @of_one_state
     def sample(
@@ -1411,7 +1415,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.schema_, families, smoothings, self.statistics_, table, positions, prior, deviations
         )
 
-    # -- what is estimated from it --------------------------------------------------------------------------------------
+    # -- what is estimated from it -------------------------------------------------------------------------------------
 
     @property
     @of_one_state

@@ -53,7 +53,7 @@ class RecipeError(NaivelyError, AttributeError):
 
 
 class ModelFileError(NaivelyError, ValueError):
-    """A model file is damaged, edited, too large or of another version."""
+    """A model file is damaged, edited, too large or of another version, or cannot be written."""
 
 
 class NaivelyWarning(UserWarning):

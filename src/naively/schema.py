@@ -2,8 +2,8 @@
 
 The rules of inference: numbers are numeric, whatever their type or storage; booleans, text and categorical types are
 categorical, but text with many words is prose (`naively.table.read.is_prose` has the rule); a column that mixes text
-and numbers must be told (``families={"column": "categorical"}``); a column without a single known cell waits for the first
-batch that has one.
+and numbers must be told (``families={"column": "categorical"}``); a column without a single known cell waits
+for the first batch that has one.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ def thread_count(n_threads: int | None) -> int:
         count = 0
     if not 1 <= count <= MOST_THREADS or isinstance(n_threads, bool):
         raise ParameterError(
-            f"n_threads (or NAIVELY_NUM_THREADS) must be a whole number from 1 to {MOST_THREADS}, got {chosen!r:.40}."
+            f"n_threads (or NAIVELY_NUM_THREADS) must be a whole number of at least 1 and at most {MOST_THREADS}, "
+            f"got {chosen!r:.40}."
         )
     return count
 

@@ -40,6 +40,7 @@ from naively.export.kept import kept_from, kept_to_dict
 from naively.export.tables import (
     peak_from,
     peak_to_dict,
+    refuse_uneven,
     sum_from,
     sum_to_dict,
     summary_from,
@@ -52,7 +53,6 @@ from naively.export.values import flag_from, label_from, require, text_from
 from naively.families import FAMILIES, ByKind, Family, Joint
 from naively.recipes import as_recipe
 from naively.schema import Schema
-from naively.scoring.decision import log_prior
 from naively.smoothing import (
     Beta,
     Dirichlet,
@@ -261,6 +261,7 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     statistics = Statistics(classes, weight, tables, peak=peak_from(content, (len(classes),)))
     for summary, table in tables.items():
         refuse_impossible(summary, table, weight.high, statistics.largest_weight)
+        refuse_uneven(table, weight.high)
     if content["kept"] is not None:
         statistics = replace(statistics, kept=kept_from(content["kept"], schema, statistics))
     model._replace(schema, statistics, declared)
@@ -321,6 +322,7 @@ def _refuse_misfit(model: NaiveBayes) -> None:
     """Refuse parameters that make no sense for what was learnt, as the first answer would."""
     recipe = as_recipe(model.recipe)
     thread_count(model.n_threads)
+    require(bool(np.isfinite(model.class_prior_).all()), "the prior is not finite")
     if recipe.tempering is None:
         model._estimated()
         return
@@ -329,7 +331,6 @@ def _refuse_misfit(model: NaiveBayes) -> None:
     model._smoothings(model.schema_.names, recipe)
     if model.kept_rows is not None:
         model._checked_kept_rows()
-    log_prior(model.class_prior_)
 
 
 def _model_class(name: Any) -> type[NaiveBayes]:

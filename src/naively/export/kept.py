@@ -54,6 +54,9 @@ def kept_from(entry: Mapping[str, Any], schema: Schema, statistics: Statistics) 
     require(bool(((codes >= 0) & (codes < len(statistics.classes))).all()), "a kept row has no class")
     weights = floats_from(entry["weights"], (n_rows,))
     require(bool((weights >= 0).all()), "a kept row has a negative weight")
+    of_class = np.bincount(codes, weights=weights, minlength=len(statistics.classes))
+    # Plain sums may round, but not to twice what they are.
+    require(bool((of_class <= 2 * statistics.class_weight.high).all()), "kept rows weigh more than all rows")
     _refuse_disorder(capacity, hashes, codes)
     threshold = _threshold_from(entry, hashes, weights, statistics)
     names = {name: place for place, name in enumerate(schema.names)}

@@ -29,7 +29,7 @@ from naively.statistics.statistics import ColumnStatistics
 from naively.statistics.sums import Sum
 from naively.statistics.tokens import Tokens
 from naively.table.labels import label_order
-from naively.typing import AnyArray
+from naively.typing import AnyArray, FloatArray
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -191,6 +191,14 @@ def _histogram_from(entry: Mapping[str, Any], n_classes: int, most_cells: int) -
     counts = floats_from(entry["counts"], (n_classes, len(keys)))
     require(bool((counts >= 0).all()), "a count is negative")
     return Histogram(level, keys, counts, cap)
+
+
+def refuse_uneven(table: ColumnStatistics, class_weight: FloatArray) -> None:
+    """Refuse histograms of far more rows than there are: plain sums may round, but not to twice what they are."""
+    if isinstance(table, Histograms):
+        for name, histogram in zip(table.columns, table.histograms, strict=True):
+            fits = bool((histogram.totals <= 2 * class_weight).all())
+            require(fits, f"the histogram of column {name!r} holds more rows than there are")
 
 
 def sum_from(entry: Mapping[str, Any], shape: tuple[int, ...], nonnegative: bool) -> Sum:
