@@ -49,7 +49,7 @@ SEEN = {
     "prior dict": (textbook, "prior", {"a": 0.5, "b": 0.5}, lambda prior: prior.update(a=0.9, b=0.1)),
     "prior series": (textbook, "prior", pd.Series([0.5, 0.5]), lambda prior: prior.update(pd.Series([0.9, 0.1]))),
     "families dict": (textbook, "families", {"x": "gaussian"}, set_item("z", Gaussian(ties="all"))),
-    "family replaced": (textbook, "families", {"x": Gaussian()}, set_item("x", Gaussian(ties="class"))),
+    "family replaced": (textbook, "families", {"x": Gaussian()}, set_item("x", Gaussian(ties="feature"))),
     "smoothing dict": (textbook, "smoothing", {"coat": 1.0}, set_item("coat", 50.0)),
     "smoothing array": (
         textbook,
@@ -70,7 +70,12 @@ SEEN = {
         lambda smoothing: smoothing.beta.__setitem__(0, 90.0),
     ),
     "fast": (lambda **given: NaiveBayes("fast", **given), "prior", np.array([0.5, 0.5]), write([0.9, 0.1])),
-    "auto": (NaiveBayes, "families", {"x": Stacked()}, set_item("x", Stacked(("t",)))),
+    "auto": (
+        NaiveBayes,
+        "families",
+        {"x": Stacked(), "z": Stacked()},
+        lambda families: families.update(x=Stacked(("t",)), z=Stacked(("t",))),
+    ),
     "TAN prior": (TAN, "prior", np.array([0.5, 0.5]), write([0.9, 0.1])),
     "TAN families": (TAN, "families", {}, set_item("coat", COATS)),
     "TAN prior smoothing": (
