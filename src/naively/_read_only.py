@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache, cached_property
 from typing import Any, NoReturn, TypeVar
@@ -10,6 +10,8 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 Value = TypeVar("Value")
+
+UNCHANGEABLE = (str, int, float, bool, type(None))
 
 
 class ReadOnlyDict(dict[Any, Any]):
@@ -42,20 +44,25 @@ def read_only_property(compute: Callable[[Any], Value]) -> cached_property[Value
 def make_read_only(value: Any) -> None:
     """Let no array within a dataclass, a dict or a sequence, and no dict of a dataclass, be written to any more."""
     if isinstance(value, np.ndarray):
-        value.flags.writeable = False
+        value.setflags(write=False)
     elif isinstance(value, (tuple, list)):
-        if value and not isinstance(value[0], (str, float, int)):  # of labels there may be many, and they cannot change
+        if value and type(value[0]) not in UNCHANGEABLE:  # of labels there may be many
             for element in value:
                 make_read_only(element)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for element in value.values():
             make_read_only(element)
     else:
         for name in fields_of(value):
             part = getattr(value, name)
-            if type(part) is dict:
-                object.__setattr__(value, name, part := ReadOnlyDict(part))
-            make_read_only(part)
+            kind = type(part)
+            if kind is np.ndarray:  # the commonest by far
+                part.setflags(write=False)
+            elif kind is dict:
+                object.__setattr__(value, name, ReadOnlyDict(part))
+                make_read_only(part)
+            elif kind not in UNCHANGEABLE:
+                make_read_only(part)
 
 
 def fields_of(value: Any) -> tuple[str, ...]:

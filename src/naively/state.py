@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from naively._read_only import fields_of, make_read_only, read_only_property
+from naively.read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
 from naively.schema import Schema
 from naively.statistics.counts import Counts
 from naively.statistics.statistics import Statistics, merged_classes
@@ -49,8 +50,10 @@ class State:
     def of(cls, schema: Schema, statistics: Statistics, declared: AnyArray) -> State:
         """The state of these statistics, none of whose arrays can be written to any more."""
         statistics = statistics.with_classes(merged_classes(statistics.classes, declared))
+        if type(schema.declared) is dict:  # all else in a schema cannot change as it is
+            object.__setattr__(schema, "declared", ReadOnlyDict(schema.declared))
         offsets = [table.offsets for table in statistics.tables.values() if isinstance(table, Counts)]
-        for part in (schema, statistics, declared, offsets):
+        for part in (statistics, declared, offsets):
             make_read_only(part)
         return cls(schema, statistics, declared)
 
@@ -84,17 +87,15 @@ class _Was:
         if type(value) is not self.kind:
             return False
         if isinstance(value, np.ndarray):
-            return bool(
-                value.dtype == self.parts.dtype and value.shape == self.parts.shape and _same_cells(value, self.parts)
-            )
+            return bool(self.parts == _content(value))
         parts = _parts(value)
         return parts is not None and unchanged(self.parts, parts)
 
 
-def _same_cells(first: AnyArray, second: AnyArray) -> bool:
-    if first.dtype.hasobject:
-        return all(one is other for one, other in zip(first.ravel(), second.ravel(), strict=True))
-    return first.tobytes() == second.tobytes()
+def _content(array: AnyArray) -> tuple[Any, ...]:
+    """All that an array holds, so that equal contents compare equal, NaN and all."""
+    cells = tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
+    return array.dtype, array.shape, cells
 
 
 def as_it_is(parameters: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -120,7 +121,7 @@ def _as_it_is(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float, np.generic)):
         return value
     if isinstance(value, np.ndarray):
-        return _Was(type(value), value.copy())
+        return _Was(type(value), _content(value))
     parts = _parts(value)
     if parts is None:  # unknown to us: a tokenizer, say
         return value

@@ -145,13 +145,23 @@ class TAN(NaiveBayes):
     def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
         self._check_bins()
         known = self.cuts_
-        for name, points in _given_cuts(self.cuts, names).items():
-            if name in known and known[name] != points:
+        self._require_same_bins(names, self._inferred(names, kinds, recipe), known)
+        return self._grown(names, kinds, recipe, known)
+
+    def _require_same_bins(self, names: Any, families: list[Family | None], known: Cuts) -> None:
+        """Refuse parameters that would have cut numbers in another way than they were counted."""
+        given = _given_cuts(self.cuts, names)
+        for name, family in zip(names, families, strict=True):
+            if name in known and isinstance(family, Categorical):
                 raise SchemaError(
-                    f"Column {name!r} was counted in bins with the cuts {list(known[name])}, not {list(points)}. "
+                    f"Column {name!r} was counted in bins of numbers, which {family!r} does not read. "
+                    "Fit again with the new families."
+                )
+            if name in known and given.get(name, known[name]) != known[name]:
+                raise SchemaError(
+                    f"Column {name!r} was counted in bins with the cuts {list(known[name])}, not {list(given[name])}. "
                     "Fit again with the new cuts, or set cuts back."
                 )
-        return self._grown(names, kinds, recipe, known)
 
     def _inferred(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
         """What each column would be read with alone: numbers are cut into bins, whatever `ByKind` makes of them."""
