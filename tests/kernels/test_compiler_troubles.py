@@ -45,7 +45,12 @@ def work(before="", **environment):
     known = {name: value for name, value in os.environ.items() if name not in ("NAIVELY_KERNELS", "NUMBA_CACHE_DIR")}
     code = WORK.format(before=before)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env={**known, **environment}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**known, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
