@@ -30,6 +30,9 @@ LEAST_RANK = 2.0**-53
 LEAST_VARIANCE = 1e-18
 """The least total variance in units of the squared range: rows that differ have some, however little they weigh."""
 
+ROUNDING = 2.0**-50
+"""What is left of a class once a row is removed is nothing if it is no larger, as a share, than this."""
+
 LARGE_SHAPE = 1e6
 """Above this the difference of two log-gammas is taken from Stirling's series: it would cancel."""
 
@@ -80,7 +83,7 @@ class Sample:
 
 
 def rescaled(sample: Sample) -> tuple[Sample, int]:
-    """Bring a column whose squares would overflow or vanish to magnitude one.
+    """Bring a column whose squares would overflow or vanish, or whose moments are lost, to magnitude one.
 
     Returns
     -------
@@ -90,11 +93,11 @@ def rescaled(sample: Sample) -> tuple[Sample, int]:
         0 for the usual column, which stays as it is.
     """
     exponent = int(np.frexp(np.abs(sample.values).max(initial=0.0))[1])
-    if abs(exponent) < SAFE_EXPONENT:
+    if abs(exponent) < SAFE_EXPONENT and sample.total > 0:  # nothing: weights that vanished beside those of other rows
         return sample, 0
     values = np.ldexp(sample.values, -exponent)
     n = sample.counts.sum(axis=1)
-    mean = sample.counts @ values / np.maximum(n, 1e-300)
+    mean = sample.counts @ values / np.where(n > 0, n, 1.0)
     m2 = (sample.counts * (values - mean[:, None]) ** 2).sum(axis=1)
     return Sample(values, sample.counts, n, mean, m2), exponent
 
@@ -135,8 +138,8 @@ def without_row(
     n: FloatArray, mean: FloatArray, m2: FloatArray, x: FloatArray, weight: FloatArray | float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Remove a row at ``x`` from moments (n, mean, sum of squares): Welford backwards, clipped at nothing."""
-    left = np.maximum(n - weight, 0.0)
-    new_mean = np.where(left > 0, mean - weight * (x - mean) / np.maximum(left, 1e-300), 0.0)
+    left = np.where(n - weight > ROUNDING * n, n - weight, 0.0)
+    new_mean = np.where(left > 0, mean - weight * (x - mean) / np.where(left > 0, left, 1.0), 0.0)
     new_m2 = np.where(left > 0, np.maximum(m2 - weight * (x - mean) * (x - new_mean), 0.0), 0.0)
     return left, new_mean, new_m2
 

@@ -197,7 +197,9 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
             f"sample_weight must hold finite numbers of zero or more, but row {row} has {float(weights[row])!r}. "
             "To take rows out of a model again use forget, not negative weights."
         )
-    if weights.sum() > LARGEST_WEIGHT:
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > LARGEST_WEIGHT:
         row = int(np.argmax(weights))
         raise InputError(
             f"sample_weight must not add up to more than {LARGEST_WEIGHT:g}, but row {row} alone has "
