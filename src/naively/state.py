@@ -17,8 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from naively._read_only import fields_of, make_read_only, read_only_property
-from naively.read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
+from naively._read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
 from naively.schema import Schema
 from naively.statistics.counts import Counts
 from naively.statistics.statistics import Statistics, merged_classes
