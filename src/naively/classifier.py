@@ -1383,8 +1383,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -----
         In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
         the posterior of the parameters gives (`naively.analysis.credible`). They hold for a column model that is right,
-        and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook" with
-        `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
+        and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
+        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
 
         Examples
         --------
