@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import importlib
 import os
-import warnings
 
 import numpy as np
 
-from naively.errors import NaivelyWarning, ParameterError
+from naively.errors import ParameterError, warn
 from naively.typing import AnyArray
 
 CELLS_THAT_REPAY = 3_000_000
@@ -60,7 +59,7 @@ def warn_once(message: str) -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(message, NaivelyWarning, stacklevel=2)
+        warn(message)
 
 
 def frozen(array: AnyArray) -> AnyArray:

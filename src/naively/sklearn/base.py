@@ -243,7 +243,13 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_features_in_(self) -> int:
         """How many columns there are."""
+        if "_n_features" in self.__dict__ and not hasattr(self, "model_"):
+            return self._n_features
         return self.model_.n_features_in_
+
+    @n_features_in_.setter
+    def n_features_in_(self, number: int) -> None:  # scikit-learn's estimators let it be set before they are fitted
+        self._n_features = number
 
     @property
     def feature_names_in_(self) -> AnyArray:
