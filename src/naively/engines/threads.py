@@ -27,9 +27,9 @@ def thread_count(n_threads: int | None) -> int:
     except (TypeError, ValueError, OverflowError):
         count = 0
     if not 1 <= count <= MOST_THREADS or isinstance(n_threads, bool):
+        limit = f"at most {MOST_THREADS}" if count > MOST_THREADS else "at least 1"
         raise ParameterError(
-            f"n_threads (or NAIVELY_NUM_THREADS) must be a whole number of at least 1 and at most {MOST_THREADS}, "
-            f"got {chosen!r:.40}."
+            f"n_threads (or NAIVELY_NUM_THREADS) must be a whole number of {limit}, got {chosen!r:.40}."
         )
     return count
 
