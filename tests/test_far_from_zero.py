@@ -35,7 +35,8 @@ def test_many_rows_are_those_of_the_shifted_table(family, offset):
     np.testing.assert_allclose(
         far.predict_joint_log_proba(table + offset), near.predict_joint_log_proba(table), rtol=1e-9
     )
-    np.testing.assert_allclose(far.loo(table + offset, y), near.loo(table, y), rtol=1e-9)
+    rounding = 1e-4 if abs(offset) > 1e13 else 0.0  # the sums of all classes but one row no longer fit 106 bits
+    np.testing.assert_allclose(far.loo(table + offset, y), near.loo(table, y), rtol=1e-9, atol=rounding)
 
 
 def test_at_the_end_of_what_the_sums_tell_there_is_an_error_but_no_silence():
