@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from naively.families.base import Family, LeftOut
 from naively.families.intervals import IntervalEstimate
 from naively.families.linear import classes_last
 from naively.kernels import frozen, reference, repays_compiler
+from naively.scatter import rounding_of, scatter
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
 from naively.statistics.moments import Moments, placed
@@ -25,8 +26,8 @@ from naively.typing import FloatArray, IntArray
 LARGEST_DEVIATION = 1e150
 """Deviations are held within this many standard deviations, so that their squares stay finite."""
 
-SPREAD_OF_A_CONSTANT = 2.0**-88
-"""A scatter below this share of the sum of squares is rounding: the values are all the same."""
+FAR = 2.0**20
+"""Numbers whose mean is farther from zero than so many standard deviations are read from there."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +116,18 @@ class Gaussian(Family):
 
     def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> GaussianEstimate | IntervalEstimate:
         """Means and variances; smoothing does not touch them, the floor does."""
-        return self._estimate(centred(statistics), pooled(statistics))
+        return self._estimate(centre(statistics), pooled_centre(statistics))
 
-    def _estimate(self, of_class: Centred, of_all: Centred) -> GaussianEstimate | IntervalEstimate:
-        parameters = self._parameters(of_class, of_all)
+    def _estimate(self, of_class: Centre, of_all: Centre) -> GaussianEstimate | IntervalEstimate:
+        mean, variance, rest = self._parameters(of_class, of_all)
         if self.interval is None:
-            return GaussianEstimate(*parameters)
-        return IntervalEstimate(*parameters, float(self.interval))
+            return GaussianEstimate(mean, variance, rest)
+        return IntervalEstimate(mean, variance, float(self.interval))
 
-    def _parameters(self, of_class: Centred, of_all: Centred) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (classes, ..., columns) from what is known of the classes and of all together."""
-        weight, mean, scatter = of_class
-        all_weight, all_mean, all_scatter = of_all
+    def _parameters(self, of_class: Centre, of_all: Centre) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Means, variances and what rounding takes from the means (classes, ..., columns)."""
+        weight, mean, scatter, rest = of_class
+        all_weight, all_mean, all_scatter, all_rest = of_all
         overall = all_scatter / np.where(all_weight > 0, all_weight, 1.0)
         variance = self._tied(weight, scatter)
         unknown = weight == 0
@@ -142,7 +143,7 @@ class Gaussian(Family):
             variance = variance + self.floor
         else:
             variance = np.maximum(variance, self.floor * overall)
-        return np.where(unknown, all_mean, mean), variance
+        return np.where(unknown, all_mean, mean), variance, np.where(unknown, all_rest, rest)
 
     def _tied(self, weight: FloatArray, scatter: FloatArray) -> FloatArray:
         """The variances (classes, ..., columns): scatter over degrees of freedom, pooled along the tied axes."""
@@ -160,43 +161,75 @@ class Gaussian(Family):
         return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
 
-Centred = tuple[FloatArray, FloatArray, FloatArray]
-"""Weight, mean and scatter, each (classes, ..., columns)."""
+class Centre(NamedTuple):
+    """Weight, mean and scatter (sum of squared deviations), and what rounding takes from the mean.
+
+    Each has shape (classes, ..., columns), or that without the classes where they are taken together.
+    """
+
+    weight: FloatArray
+    mean: FloatArray
+    scatter: FloatArray
+    rest: FloatArray
 
 
-def left_out(moments: Moments, estimate: Callable[[Centred, Centred], Callable[[FloatArray], FloatArray]]) -> LeftOut:
+def left_out(moments: Moments, estimate: Callable[[Centre, Centre], Callable[[FloatArray], FloatArray]]) -> LeftOut:
     """Leave-one-out of a family whose evidence follows from the weight, mean and scatter of its classes and of all."""
-    everyone = centred(moments)
+    everyone = centre(moments)
 
     def evidence(block: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
-        own = centred(moments.of_own_class(block, codes, weights))
-        weight, mean, scatter = (placed(full, mine, codes) for full, mine in zip(everyone, own, strict=True))
-        return estimate((weight, mean, scatter), centred(moments.of_all_classes(block, weights)))(block)
+        own = centre(moments.of_own_class(block, codes, weights))
+        rest = Centre(*(placed(full, mine, codes) for full, mine in zip(everyone, own, strict=True)))
+        return estimate(rest, centre(moments.of_all_classes(block, weights)))(block)
 
     return LeftOut("numbers", evidence)
 
 
-def centred(moments: Moments) -> Centred:
+def centred(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weight, mean and scatter (sum of squared deviations) of every column in every class, rounded once at the end."""
+    return centre(moments)[:3]
+
+
+def pooled(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same over all classes together."""
+    return pooled_centre(moments)[:3]
+
+
+def centre(moments: Moments) -> Centre:
+    """The centre of every column in every class."""
     assert moments.observed is not None
     assert moments.square is not None
-    return _centred(moments.observed, moments.total, moments.square)
+    return _centre(moments.observed, moments.total, moments.square)
 
 
-def pooled(moments: Moments) -> Centred:
+def pooled_centre(moments: Moments) -> Centre:
     """The same over all classes together."""
     assert moments.observed is not None
     assert moments.square is not None
-    return _centred(moments.observed.total(0), moments.total.total(0), moments.square.total(0))
+    return _centre(moments.observed.total(0), moments.total.total(0), moments.square.total(0))
 
 
-def _centred(weight: Sum, total: Sum, square: Sum) -> Centred:
-    unknown = weight.high == 0
-    divisor = Sum(np.where(unknown, 1.0, weight.high), weight.low)
-    mean = total / divisor
-    scatter = (square - total * mean).high
-    scatter = np.where(scatter > SPREAD_OF_A_CONSTANT * square.high, scatter, 0.0)
-    return weight.high, mean.high, scatter
+def _centre(weight: Sum, total: Sum, square: Sum) -> Centre:
+    mean = total / Sum(np.where(weight.high == 0, 1.0, weight.high), weight.low)
+    spread = scatter(weight, total, total, square)
+    spread = np.where(spread > rounding_of(weight) * square.high, spread, 0.0)
+    return Centre(weight.high, mean.high, spread, np.broadcast_to(mean.low_or_zero, mean.shape))
+
+
+def anchor_of(mean: FloatArray, variance: FloatArray) -> FloatArray | None:
+    """From where numbers are read so that deviations do not round: (..., columns); None if from zero everywhere.
+
+    A column far from zero, in standard deviations, is read from the mean of its first class, if those of the others
+    are near enough for the difference of the two to be exact.
+
+    Parameters
+    ----------
+    mean, variance : ndarray (classes, ..., columns)
+    """
+    first = mean[0]
+    far = np.abs(first) > FAR * np.sqrt(np.nan_to_num(variance).max(axis=0))
+    near = (np.abs(mean - first) <= np.abs(first) / 4).all(axis=0)
+    return np.where(far & near, first, 0.0) if (far & near).any() else None
 
 
 # -- Evidence -----------------------------------------------------------------------------------------------------
@@ -215,6 +248,16 @@ class GaussianEstimate:
 
     mean: FloatArray
     variance: FloatArray
+    rest: FloatArray | None = None
+    """What rounding took from the means; it matters far from zero."""
+
+    @cached_property
+    def _anchor(self) -> FloatArray | None:
+        return None if self.rest is None else anchor_of(self.mean, self.variance)
+
+    def _read(self, block: FloatArray) -> FloatArray:
+        """The numbers as the means are: far from zero less their anchor, which is exact."""
+        return block if self._anchor is None else block - self._anchor
 
     @cached_property
     def _speaks(self) -> Any:
@@ -223,7 +266,10 @@ class GaussianEstimate:
 
     @cached_property
     def _mean(self) -> FloatArray:
-        return np.ascontiguousarray(classes_last(self.mean))
+        if self._anchor is None or self.rest is None:
+            return np.ascontiguousarray(classes_last(self.mean))
+        rest = np.where(self._anchor != 0, self.rest, 0.0)
+        return np.ascontiguousarray(classes_last((self.mean - self._anchor) + rest))
 
     @cached_property
     def _scale(self) -> FloatArray:
@@ -239,14 +285,14 @@ class GaussianEstimate:
 
     def evidence(self, block: FloatArray) -> FloatArray:
         """The log-density of every cell."""
-        return reference.gaussian_evidence(block, self._mean, self._scale, self._peak, LARGEST_DEVIATION)
+        return reference.gaussian_evidence(self._read(block), self._mean, self._scale, self._peak, LARGEST_DEVIATION)
 
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the log-density of every row."""
         if repays_compiler(block.size * scores.shape[1]):
             from naively.kernels.gaussian_scores import add_gaussian
 
-            add_gaussian(frozen(block), self._mean, self._scale, self._peak, LARGEST_DEVIATION, scores)
+            add_gaussian(frozen(self._read(block)), self._mean, self._scale, self._peak, LARGEST_DEVIATION, scores)
         else:
             scores += self.evidence(block).sum(axis=1)
 

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from naively.scatter import rounding_of
+from naively.scatter import scatter as scatter_of
 from naively.statistics.joint import JointSums
 from naively.statistics.sums import Sum
 from naively.typing import AnyArray, FloatArray
-
-SPREAD_OF_A_CONSTANT = 2.0**-88
-"""A scatter below this share of the sum of squares is rounding: the values are all the same."""
 
 LARGEST_DEVIATION = 1e150
 """Deviations are held within this many standard deviations, so that their squares stay finite."""
@@ -83,9 +82,10 @@ def spread_of(weight: Sum, total: Sum, cross: Sum) -> Spread:
     first, second = np.triu_indices(n)
     divisor = Sum(np.where(weight.high == 0, 1.0, weight.high), weight.low).reshaped((*weight.shape, 1))
     mean = total / divisor
-    packed = (cross - total[..., first] * mean[..., second]).high
+    weights = weight.reshaped((*weight.shape, 1))[..., np.zeros(len(first), dtype=np.int64)]
+    packed = scatter_of(weights, total[..., first], total[..., second], cross)
     size = np.sqrt(np.abs(cross.high[..., np.flatnonzero(first == second)]))
-    noise = np.abs(packed) <= SPREAD_OF_A_CONSTANT * size[..., first] * size[..., second]
+    noise = np.abs(packed) <= rounding_of(weights) * size[..., first] * size[..., second]
     scatter = np.zeros((*weight.shape, n, n))
     scatter[..., first, second] = scatter[..., second, first] = np.where(noise, 0.0, packed)
     constant = scatter[..., np.arange(n), np.arange(n)] <= 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from naively._checks import require_number
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut
+from naively.families.base import Family, LeftOut, Summary
 from naively.families.densities import (
     PRIOR_ROWS,
     PRIOR_SHAPE,
@@ -21,7 +21,14 @@ from naively.families.densities import (
     pooled_predictive,
     student_predictive,
 )
-from naively.families.gaussian import LARGEST_DEVIATION, Centred, centred, left_out, pooled
+from naively.families.gaussian import (
+    LARGEST_DEVIATION,
+    Centre,
+    anchor_of,
+    centre,
+    left_out,
+    pooled_centre,
+)
 from naively.families.linear import classes_last
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
@@ -87,12 +94,27 @@ class StudentT(Family):
 
     def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> StudentEstimate:
         """Freedom, location and scale; the smoothing of labels does not touch them, the prior does."""
-        return StudentEstimate(*self._parameters(centred(statistics), pooled(statistics)))
+        return self._estimate(centre(statistics), pooled_centre(statistics))
 
-    def _parameters(self, of_class: Centred, of_all: Centred) -> Predictive:
+    def _estimate(self, of_class: Centre, of_all: Centre) -> StudentEstimate:
+        """Freedom, location and scale; far from zero all is computed, and read, from an anchor."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = np.where(of_all.weight > 0, of_all.scatter / of_all.weight, 0.0)
+        known = np.where(of_class.weight > 0, of_class.mean, of_all.mean)
+        anchor = anchor_of(known, np.broadcast_to(variance, known.shape))
+        if anchor is None:
+            return StudentEstimate(*self._parameters(of_class, of_all))
+        near = (
+            part._replace(mean=np.where(anchor != 0, part.mean - anchor + part.rest, part.mean))
+            for part in (of_class, of_all)
+        )
+        freedom, location, variance = self._parameters(*near)
+        return StudentEstimate(freedom, location + anchor, variance, Anchored(anchor, location))
+
+    def _parameters(self, of_class: Centre, of_all: Centre) -> Predictive:
         """Freedom, location and squared scale (classes, ..., columns)."""
-        weight, mean, scatter = of_class
-        total, center, total_scatter = of_all
+        weight, mean, scatter, _ = of_class
+        total, center, total_scatter, _ = of_all
         within = scatter.sum(axis=0)
         freedom = total - (weight > 0).sum(axis=0)
         floor = self.floor * total_scatter / np.where(total > 0, total, 1.0)
@@ -106,10 +128,17 @@ class StudentT(Family):
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
         """The same estimate, of sums without one row at a time: exact, the prior included."""
-        return left_out(statistics, lambda *known: StudentEstimate(*self._parameters(*known)).evidence)
+        return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
 
 # -- Evidence -----------------------------------------------------------------------------------------------------
+
+
+class Anchored(NamedTuple):
+    """An anchor (columns,) or (rows, columns), and the locations from there, which do not round as those from zero."""
+
+    anchor: FloatArray
+    location: FloatArray
 
 
 @dataclass(frozen=True)
@@ -124,12 +153,18 @@ class StudentEstimate:
     freedom: FloatArray
     location: FloatArray
     variance: FloatArray
+    far: Anchored | None = None
+    """Where a column is far from zero: what numbers are read from."""
+
+    def _read(self, block: FloatArray) -> FloatArray:
+        return block if self.far is None else block - self.far.anchor
 
     @cached_property
     def _constants(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Location, scale, peak and power, classes last: what the kernels read."""
         speaks = np.asarray((self.variance > 0).all(axis=0))[..., None]
-        freedom, location = classes_last(self.freedom), classes_last(self.location)
+        freedom = classes_last(self.freedom)
+        location = classes_last(self.location if self.far is None else self.far.location)
         spread = freedom * np.where(speaks, classes_last(self.variance), 1.0)
         peak = log_gamma_ratio(freedom / 2, 0.5) - 0.5 * (np.log(spread) + math.log(math.pi))
         parts = (location, 1 / np.sqrt(spread), np.where(speaks, peak, 0.0), np.where(speaks, (freedom + 1) / 2, 0.0))
@@ -138,14 +173,14 @@ class StudentEstimate:
 
     def evidence(self, block: FloatArray) -> FloatArray:
         """The log-density of every cell."""
-        return reference.student_evidence(block, *self._constants, LARGEST_DEVIATION)
+        return reference.student_evidence(self._read(block), *self._constants, LARGEST_DEVIATION)
 
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the log-density of every row."""
         if repays_compiler(block.size * scores.shape[1]):
             from naively.kernels.student_scores import add_student
 
-            add_student(frozen(block), *self._constants, LARGEST_DEVIATION, scores)
+            add_student(frozen(self._read(block)), *self._constants, LARGEST_DEVIATION, scores)
         else:
             scores += self.evidence(block).sum(axis=1)
 

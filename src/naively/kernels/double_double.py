@@ -47,6 +47,18 @@ def accumulate(high: FloatArray, low: FloatArray, row: int, column: int, value: 
     low[row, column] += ((old - (new - value_rounded)) + (value - value_rounded)) + value_error
 
 
+@inlined
+def accumulate_closely(
+    high: FloatArray, low: FloatArray, row: int, column: int, value: float, value_error: float
+) -> None:
+    """The same with the error kept small beside the sum, so that it does not grow with the square of the terms."""
+    total, error = _two_sum(high[row, column], value)
+    error += low[row, column] + value_error
+    new = total + error
+    high[row, column] = new
+    low[row, column] = error - (new - total)
+
+
 @kernel
 def fold(recent: FloatArray, recent_low: FloatArray, high: FloatArray, low: FloatArray, row: int) -> None:
     """Move one row of recent sums into the long-run ones, by an accurate double-double addition.

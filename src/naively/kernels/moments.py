@@ -15,7 +15,7 @@ from naively.kernels.double_double import accumulate, fold, product_error
 from naively.kernels.strips import LANES, MOST_ROWS, cells_at, copy_strip, sum_strip
 from naively.typing import FloatArray, IntArray
 
-ROWS_BETWEEN_FOLDS = 512
+ROWS_BETWEEN_FOLDS = 64
 BLOCK_CELLS = 1 << 15
 """A block of so many cells stays in the second-level cache."""
 
@@ -44,7 +44,7 @@ def add_power_sums(
     n_strips = (n_columns + LANES - 1) // LANES
     block_rows = min(max(BLOCK_CELLS // n_columns, ROWS_OF_A_CLASS * n_classes, 16), n_rows)
     order, starts = np.empty(block_rows, dtype=np.int64), np.empty(n_classes + 1, dtype=np.int64)
-    recent, known, double = np.empty((5, LANES * n_strips)), np.empty((0, 0)), np.empty(0)
+    recent, known, double = np.empty((6, LANES * n_strips)), np.empty((0, 0)), np.empty(0)
     in_place = n_columns >= LANES
     for column in range(n_columns):
         in_place &= addresses[column] == addresses[0] + column * like.itemsize
@@ -144,6 +144,7 @@ def _add_block(
                     _sum_extreme(like, address, stride, order[first:last], recent, column)
             fold(recent[0:1], recent[1:2], sums[0, code : code + 1], sums[1, code : code + 1], 0)
             fold(recent[2:3], recent[3:4], sums[2, code : code + 1], sums[3, code : code + 1], 0)
+            fold(recent[5:6], recent[1:2], sums[2, code : code + 1], sums[3, code : code + 1], 0)  # the latter is 0 now
 
 
 @kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from naively.kernels.compiling import kernel
-from naively.kernels.double_double import accumulate, product_error
+from naively.kernels.double_double import accumulate, accumulate_closely, product_error
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
@@ -51,11 +51,11 @@ def add_sparse_power_sums(
                     continue
                 weighted = weight * value
                 error = product_error(weight, value, weighted)
-                accumulate(sums, sums_low, 0, column, weighted, error)
+                accumulate_closely(sums, sums_low, 0, column, weighted, error)
                 if squares:
                     squared = weighted * value
                     square_error = product_error(weighted, value, squared) + error * value
-                    accumulate(powers, powers_low, 0, column, squared, square_error)
+                    accumulate_closely(powers, powers_low, 0, column, squared, square_error)
         for column in range(n_columns):
             if sums[0, column] != 0.0:
                 total[code, column] = sums[0, column]

@@ -48,17 +48,17 @@ if config.DISABLE_JIT:
     ) -> None:
         """Sum the eight columns from an address on over the rows ``order[first:last]``.
 
-        Written to ``recent[:, column : column + 8]``: sums, what their rounding lost, the same of the squares, and the
-        largest size.
+        Written to ``recent[:, column : column + 8]``: sums, what their rounding lost, the same of the squares, the
+        largest size, and what the rounding of each square lost (apart, as it is far smaller than the loss of the sums).
         """
         rows = [cells_at(address + row * stride, LANES, like) for row in order[first:last].tolist()]
         for lane, values in enumerate(np.array(rows, dtype=np.float64).T):
             largest = np.abs(values).max()
             with np.errstate(over="ignore", invalid="ignore"):
                 squares, errors = two_product(values, values)
-                total = _anchored(values, 0.0 * values, HEADROOM * largest)
-                square = _anchored(squares, errors, HEADROOM * largest * largest)
-            recent[:, column + lane] = *total, *square, largest
+                total = _anchored(values, HEADROOM * largest)
+                square = _anchored(squares, HEADROOM * largest * largest)
+            recent[:, column + lane] = *total, *square, largest, sum(errors.tolist())
 
     def copy_strip(like: AnyArray, addresses: IntArray, stride: int, column: int, cells: FloatArray) -> bool:
         """Copy eight columns into cells (rows, 8); whether any of them is NaN."""
@@ -67,11 +67,11 @@ if config.DISABLE_JIT:
                 cells[row, lane] = cells_at(addresses[column + lane] + row * stride, 1, like)[0]
         return bool(np.isnan(cells).any())
 
-    def _anchored(values: FloatArray, errors: FloatArray, anchor: float) -> tuple[float, float]:
+    def _anchored(values: FloatArray, anchor: float) -> tuple[float, float]:
         high, low = anchor, 0.0
-        for value, error in zip(values, errors, strict=True):
+        for value in values:
             new = high + value
-            low += (value - (new - high)) + error
+            low += value - (new - high)
             high = new
         return high - anchor, low
 
@@ -175,11 +175,10 @@ else:  # pragma: no cover (what is below runs in the compiler, or compiled)
             kind = ir.FunctionType(_DOUBLES, [_DOUBLES] * n_arguments)
             return cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f64")
 
-        def add(high: Any, low: Any, value: Any, error: Any) -> None:
+        def add(high: Any, low: Any, value: Any) -> None:
             old = builder.load(high)
             new = builder.fadd(old, value)
             lost = builder.fsub(value, builder.fsub(new, old))
-            lost = lost if error is None else builder.fadd(lost, error)
             builder.store(new, high)
             builder.store(builder.fadd(builder.load(low), lost), low)
 
@@ -190,16 +189,20 @@ else:  # pragma: no cover (what is below runs in the compiler, or compiled)
         size = builder.load(largest)
         anchor = builder.fmul(size, number(HEADROOM))
         square_anchor = builder.fmul(anchor, size)
-        total, square, total_low, square_low = map(variable, (anchor, square_anchor, number(0.0), number(0.0)))
+        total, square = variable(anchor), variable(square_anchor)
+        total_low, square_low, errors = (variable(number(0.0)) for _ in range(3))
         with each_row() as (position, _):
             value = read(position)
             squared = builder.fmul(value, value)
-            add(total, total_low, value, None)
-            add(square, square_low, squared, builder.call(function("fma", 3), [value, value, builder.fneg(squared)]))
+            add(total, total_low, value)
+            add(square, square_low, squared)
+            error = builder.call(function("fma", 3), [value, value, builder.fneg(squared)])
+            builder.store(builder.fadd(builder.load(errors), error), errors)
         return [
             builder.fsub(builder.load(total), anchor),
             builder.load(total_low),
             builder.fsub(builder.load(square), square_anchor),
             builder.load(square_low),
             size,
+            builder.load(errors),
         ]
