@@ -18,15 +18,14 @@ from naively.families.linear import classes_last
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
+from naively.statistics.moments import Centred as Centred
 from naively.statistics.moments import Moments, placed
-from naively.statistics.sums import Sum
+from naively.statistics.moments import centred as centred
+from naively.statistics.moments import pooled as pooled
 from naively.typing import FloatArray, IntArray
 
 LARGEST_DEVIATION = 1e150
 """Deviations are held within this many standard deviations, so that their squares stay finite."""
-
-SPREAD_OF_A_CONSTANT = 2.0**-88
-"""A scatter below this share of the sum of squares is rounding: the values are all the same."""
 
 
 @dataclass(frozen=True)
@@ -160,10 +159,6 @@ class Gaussian(Family):
         return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
 
-Centred = tuple[FloatArray, FloatArray, FloatArray]
-"""Weight, mean and scatter, each (classes, ..., columns)."""
-
-
 def left_out(moments: Moments, estimate: Callable[[Centred, Centred], Callable[[FloatArray], FloatArray]]) -> LeftOut:
     """Leave-one-out of a family whose evidence follows from the weight, mean and scatter of its classes and of all."""
     everyone = centred(moments)
@@ -174,29 +169,6 @@ def left_out(moments: Moments, estimate: Callable[[Centred, Centred], Callable[[
         return estimate((weight, mean, scatter), centred(moments.of_all_classes(block, weights)))(block)
 
     return LeftOut("numbers", evidence)
-
-
-def centred(moments: Moments) -> Centred:
-    """Weight, mean and scatter (sum of squared deviations) of every column in every class, rounded once at the end."""
-    assert moments.observed is not None
-    assert moments.square is not None
-    return _centred(moments.observed, moments.total, moments.square)
-
-
-def pooled(moments: Moments) -> Centred:
-    """The same over all classes together."""
-    assert moments.observed is not None
-    assert moments.square is not None
-    return _centred(moments.observed.total(0), moments.total.total(0), moments.square.total(0))
-
-
-def _centred(weight: Sum, total: Sum, square: Sum) -> Centred:
-    unknown = weight.high == 0
-    divisor = Sum(np.where(unknown, 1.0, weight.high), weight.low)
-    mean = total / divisor
-    scatter = (square - total * mean).high
-    scatter = np.where(scatter > SPREAD_OF_A_CONSTANT * square.high, scatter, 0.0)
-    return weight.high, mean.high, scatter
 
 
 # -- Evidence -----------------------------------------------------------------------------------------------------
