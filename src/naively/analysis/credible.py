@@ -25,7 +25,6 @@ import numpy as np
 from naively.errors import ParameterError
 from naively.families import Bernoulli, Binned, Categorical, Family, Gaussian, Multinomial, Poisson, StudentT
 from naively.families.categorical import Codebook
-from naively.families.gaussian import centred
 from naively.families.poisson import pseudo_rows_of
 from naively.kernels import reference
 from naively.schema import Schema
@@ -33,7 +32,7 @@ from naively.scoring.model import block_reader, chosen_columns, grouped, statist
 from naively.smoothing import Smoothing
 from naively.statistics.counts import Counts
 from naively.statistics.histogram import Histograms
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Moments, centred
 from naively.statistics.statistics import Statistics
 from naively.table.table import Table
 from naively.typing import FloatArray, IntArray

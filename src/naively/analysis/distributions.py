@@ -26,11 +26,10 @@ from naively.families import (
     Poisson,
     StudentT,
 )
-from naively.families.gaussian import centred, pooled
 from naively.schema import Schema
 from naively.scoring.model import Factor, statistics_of
 from naively.statistics.histogram import Histograms
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Moments, centred, pooled
 from naively.statistics.statistics import Statistics
 from naively.typing import FloatArray, IntArray, Label
 

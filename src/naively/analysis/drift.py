@@ -13,50 +13,18 @@ is `expected`; the p-value is the chance of at least such a change where nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
 
-from naively.analysis.divergence import (
-    LEAST_EXPECTED,
-    Change,
-    by_chance,
-    compare_cells,
-    normal_divergence,
-    poisson_divergence,
-)
-from naively.families import Gaussian
-from naively.families.gaussian import centred
-from naively.statistics.base import Summary
-from naively.statistics.counts import Counts
-from naively.statistics.histogram import Histogram
-from naively.statistics.joint import JointSums
-from naively.statistics.statistics import Statistics, empty_table
-from naively.statistics.tokens import TokenTable
+from naively.statistics.base import Statistic, Summary
+from naively.statistics.divergence import Change, compare_cells
+from naively.statistics.statistics import Statistics, added
 from naively.typing import FloatArray, Label
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
-
-BINS = 10
-"""Numbers with a histogram are compared on at most so many bins of equal frequency."""
-
-TOKENS = 10_000
-"""Texts are compared on at most so many tokens, those that most texts have."""
-
-KURTOSIS = 9.0
-"""Of numbers of which only the moments are known, for the chance that a variance moves: that of an exponential, not the
-3 of a normal distribution, as skewed columns are common."""
-
-
-class Pair(NamedTuple):
-    """The same table of both models, and the rows of each class of both, (2, classes)."""
-
-    before: Any
-    after: Any
-    rows: FloatArray
 
 
 def since(now: NaiveBayes, earlier: NaiveBayes) -> NaiveBayes:
@@ -171,8 +139,8 @@ def _column_records(before: Statistics, after: Statistics) -> Iterator[dict[str,
         if known[1].get(name) == summary:
             groups.setdefault(summary, []).append(name)
     for summary, names in groups.items():
-        pair = Pair(before.table(summary).for_columns(names), after.table(summary).for_columns(names), rows)
-        change, weights = _compared(summary, pair)
+        then, now = (one.table(summary).for_columns(names) for one in (before, after))
+        change, weights = then.compare(now, summary, rows)
         for place, name in enumerate(names):
             for code, label in enumerate(before.classes.tolist()):
                 if weights[:, code, place].all():
@@ -181,28 +149,29 @@ def _column_records(before: Statistics, after: Statistics) -> Iterator[dict[str,
 
 def _apart(statistics: Statistics) -> Statistics:
     """The same with the members of joint tables by themselves, each once."""
-    tables = {summary: table for summary, table in statistics.tables.items() if not isinstance(table, JointSums)}
-    joint = [table for table in statistics.tables.values() if isinstance(table, JointSums)]
+    tables: dict[Summary, Statistic] = {}
+    jointly: list[Mapping[Summary, Statistic]] = []
+    for summary, table in statistics.tables.items():
+        if margins := table.margins():
+            jointly.append(margins)
+        else:
+            tables[summary] = table
     seen: set[str] = set()
-    for table in sorted(joint, key=lambda one: len(one.columns)):
-        margins: tuple[Any, Any] = table.margins()
-        for summary, margin in zip((Summary("counts"), Gaussian().summaries[0]), margins, strict=True):
-            new = [name for name in margin.columns if name not in seen]
-            if not new:
-                continue
-            seen.update(new)
-            known: Any = tables.get(summary, empty_table(summary, (), len(statistics.classes)))
-            left, right = known.aligned_with(margin.for_columns(new))
-            tables[summary] = left + right
+    for margins in sorted(jointly, key=lambda one: sum(len(margin.columns) for margin in one.values())):
+        for summary, margin in margins.items():
+            if new := [name for name in margin.columns if name not in seen]:
+                chosen = margin.for_columns(new)
+                tables[summary] = added(tables[summary], chosen) if summary in tables else chosen
+                seen.update(new)
     return Statistics(statistics.classes, statistics.class_weight, tables)
 
 
 def _best_summaries(statistics: Statistics) -> dict[str, Summary]:
-    """The statistic of each column that tells most: its histogram rather than its moments."""
+    """The statistic of each column that tells most, such as its histogram rather than its moments."""
     found: dict[str, Summary] = {}
     for summary, table in statistics.tables.items():
         for name in table.columns:
-            if name not in found or summary.kind == "histogram":
+            if name not in found or table.detail > statistics.tables[found[name]].detail:
                 found[name] = summary
     return found
 
@@ -225,154 +194,3 @@ def _ranked(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         rows = {name: record.pop(name) for name in ("rows_before", "rows_after")}
         ranked.append({**record, "p_adjusted": highest, **rows})
     return ranked
-
-
-# -- changes --------------------------------------------------------------------------------------------------------
-
-
-def _compared(summary: Summary, pair: Pair) -> tuple[Change, FloatArray]:
-    """The change of some columns, (classes, columns), and the weights that were compared, (2, classes, columns)."""
-    if summary.kind == "counts":
-        return _each_column([_label_cells(pair, place) for place in range(len(pair.before.columns))])
-    if summary.kind == "histogram":
-        columns = zip(pair.before.histograms, pair.after.histograms, strict=True)
-        return _each_column([_binned_cells(*column, pair.rows) for column in columns])
-    if summary.kind == "tokens":
-        tables = zip(pair.before.tables, pair.after.tables, strict=True)
-        return _side_by_side([_compared_texts(*both, pair.rows) for both in tables])
-    if not summary.observed:
-        return _compared_shares(pair)
-    if summary.above is not None:
-        return _compared_truths(pair)
-    return _compared_normal(pair) if summary.squares else _compared_rates(pair)
-
-
-def _each_column(columns: list[FloatArray]) -> tuple[Change, FloatArray]:
-    """Columns with tables (2, classes, cells) of their own."""
-    return _side_by_side([(compare_cells(cells), cells.sum(axis=-1)) for cells in columns])
-
-
-def _side_by_side(columns: list[tuple[Change, FloatArray]]) -> tuple[Change, FloatArray]:
-    """The changes of columns, and the weights that were compared, column by column."""
-    changes, weights = zip(*columns, strict=True)
-    return Change(*(np.stack(parts, axis=-1) for parts in zip(*changes, strict=True))), np.stack(weights, axis=-1)
-
-
-def _label_cells(pair: Pair, place: int) -> FloatArray:
-    """How often each value, and none, occurred: (2, classes, values + 1)."""
-    own = [Counts((name,), (one.categories[place],), one.table(place)) for one, name in _named(pair, place)]
-    left, right = own[0].aligned_with(own[1])
-    return _with_missing(np.stack([left.cells.high, right.cells.high]), pair.rows)
-
-
-def _named(pair: Pair, place: int) -> list[tuple[Counts, str]]:
-    return [(pair.before, pair.before.columns[place]), (pair.after, pair.before.columns[place])]
-
-
-def _binned_cells(before: Histogram, after: Histogram, rows: FloatArray) -> FloatArray:
-    """How often each bin of equal frequency in its class, and none, occurred: (2, classes, bins + 1)."""
-    level = max(before.level, after.level)
-    before, after = before.coarsened(level), after.coarsened(level)
-    keys = np.union1d(before.keys, after.keys)
-    cells = np.zeros((2, before.n_classes, len(keys)))
-    cells[0][:, np.searchsorted(keys, before.keys)] = before.counts
-    cells[1][:, np.searchsorted(keys, after.keys)] = after.counts
-    pooled = cells.sum(axis=0)
-    middle = np.cumsum(pooled, axis=1) - pooled / 2
-    total = pooled.sum(axis=1, keepdims=True)
-    smaller = cells.sum(axis=2).min(axis=0)[:, None]
-    n_bins = np.clip(smaller // (LEAST_EXPECTED + 1), 1, BINS)
-    bins = np.minimum(n_bins * middle / np.where(total > 0, total, 1.0), n_bins - 1).astype(np.int64)
-    result = np.zeros((2, before.n_classes, BINS))
-    for code, own in enumerate(bins):
-        for side in range(2):
-            result[side, code] = np.bincount(own, cells[side, code], BINS)
-    return _with_missing(result, rows)
-
-
-def _with_missing(cells: FloatArray, rows: FloatArray) -> FloatArray:
-    """The same with a last cell for the rows that have no value."""
-    missing = rows - cells.sum(axis=-1)
-    return np.concatenate([cells, np.where(missing > 1e-9 * rows, missing, 0.0)[..., None]], axis=-1)
-
-
-def _compared_texts(before: TokenTable, after: TokenTable, rows: FloatArray) -> tuple[Change, FloatArray]:
-    """How much of the mass each of the commonest tokens has; the tests are whether texts have it, one by one."""
-    both = before + after
-    common = np.sort(np.argsort(-both.document_frequency, kind="stable")[:TOKENS])
-    places = [one.vocabulary.places(both.vocabulary.hashes[common]) for one in (before, after)]
-    sides = list(zip((before, after), places, strict=True))
-    mass, documents = (
-        np.stack([np.where(at >= 0, one.at(getattr(one, part).high, np.maximum(at, 0)).T, 0.0) for one, at in sides])
-        for part in ("mass", "documents")
-    )
-    known = np.stack([before.observed.high, after.observed.high])
-    tests = [compare_cells(np.stack([known[..., None] - documents, documents], axis=-1)).p_value]
-    tests.append(compare_cells(_with_missing(known[..., None], rows)).p_value[:, None])
-    p_values = np.concatenate(tests, axis=1)
-    change = compare_cells(mass)
-    p_value = np.minimum(1.0, p_values.shape[1] * p_values.min(axis=1))
-    return Change(change.bits, change.expected, p_value), rows
-
-
-def _compared_truths(pair: Pair) -> tuple[Change, FloatArray]:
-    """No, yes, or missing."""
-    yes = np.stack([pair.before.total.high, pair.after.total.high])
-    known = np.stack([pair.before.observed.high, pair.after.observed.high])
-    rows = np.broadcast_to(pair.rows[:, :, None], yes.shape)
-    return compare_cells(_with_missing(np.stack([known - yes, yes], axis=-1), rows)), rows
-
-
-def _compared_shares(pair: Pair) -> tuple[Change, FloatArray]:
-    """Whether a count is of one column, or of any other of the same kind."""
-    own = np.stack([pair.before.total.high, pair.after.total.high])
-    every = np.broadcast_to(own.sum(axis=2, keepdims=True), own.shape)
-    return compare_cells(np.stack([own, every - own], axis=-1)), every
-
-
-def _compared_rates(pair: Pair) -> tuple[Change, FloatArray]:
-    """Poisson distributions, and how often a cell is missing."""
-    known = np.stack([pair.before.observed.high, pair.after.observed.high])
-    total = np.stack([pair.before.total.high, pair.after.total.high])
-    some = np.where(known > 0, known, 1.0)
-    rate, overall = total / some, total.sum(axis=0) / some.sum(axis=0)
-    error = np.sqrt(overall * (1 / some).sum(axis=0))
-    rates = _two_sided(np.where(error > 0, (rate[0] - rate[1]) / np.where(error > 0, error, 1.0), 0.0))
-    bits = np.vectorize(poisson_divergence, otypes=[np.float64])
-    return _in_parts([rates], known, pair.rows, lambda missing: bits(*rate, *missing))
-
-
-def _compared_normal(pair: Pair) -> tuple[Change, FloatArray]:
-    """Normal distributions, and how often a cell is missing."""
-    known, mean, scatter = (np.stack(parts) for parts in zip(centred(pair.before), centred(pair.after), strict=True))
-    some = np.where(known > 0, known, 1.0)
-    variance = scatter / some
-    freedom = some.sum(axis=0) - 2
-    error = np.sqrt(scatter.sum(axis=0) / np.where(freedom > 0, freedom, 1.0) * (1 / some).sum(axis=0))
-    spread = np.sqrt((KURTOSIS - 1) * (1 / np.maximum(some - 1, 1.0)).sum(axis=0))
-    with np.errstate(divide="ignore", invalid="ignore"):  # the same value in all rows has no spread
-        gap = np.where(mean[0] == mean[1], 0.0, np.abs(mean[0] - mean[1]) / error)
-        ratio = np.where(variance[0] == variance[1], 0.0, np.log(variance[0]) - np.log(variance[1]))
-    means = np.where(freedom > 0, 2 * special.stdtr(np.maximum(freedom, 1.0), -gap), 1.0)
-    variances = np.where((some > 2).all(axis=0), _two_sided(ratio / spread), 1.0)
-    return _in_parts([means, variances], known, pair.rows, lambda missing: normal_divergence(mean, variance, missing))
-
-
-def _two_sided(deviation: FloatArray) -> FloatArray:
-    return np.asarray(2 * special.ndtr(-np.abs(deviation)))
-
-
-def _in_parts(
-    tests: list[FloatArray], known: FloatArray, rows: FloatArray, bits: Callable[[FloatArray], FloatArray]
-) -> tuple[Change, FloatArray]:
-    """A change that is tested in parts, one of them the missing cells: the surest, times their number (Bonferroni).
-
-    `tests` are the p-values of the known cells, `bits` gives the divergence from the shares of missing ones.
-    """
-    every = np.broadcast_to(rows[:, :, None], known.shape)
-    cells = _with_missing(known[..., None], every)
-    missing = cells[..., 1] / np.where(every > 0, every, 1.0)
-    p_values = [np.where((known > 0).all(axis=0), p_value, 1.0) for p_value in tests]
-    n_parts = len(tests) + missing.any(axis=0)
-    p_value = np.minimum(1.0, n_parts * np.min([*p_values, compare_cells(cells).p_value], axis=0))
-    return Change(bits(missing), by_chance(n_parts, np.where(every > 0, every, 1.0)), p_value), every

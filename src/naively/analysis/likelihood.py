@@ -20,12 +20,13 @@ import numpy as np
 from naively.analysis.parameter_counts import ParameterCounts, count_factors
 from naively.errors import RecipeError
 from naively.families.categorical import CategoricalEstimate
-from naively.families.gaussian import GaussianEstimate, centred
+from naively.families.gaussian import GaussianEstimate
 from naively.families.linear import LinearEstimate
 from naively.families.steps import Steps
 from naively.scoring.model import Factor, statistics_of
 from naively.statistics.base import Summary
 from naively.statistics.histogram import Histograms
+from naively.statistics.moments import centred
 from naively.statistics.statistics import Statistics
 from naively.typing import FloatArray
 

@@ -13,14 +13,13 @@ from naively.analysis.information import density_information, mutual_information
 from naively.errors import ParameterError
 from naively.families import Binned, Family, Gaussian, StudentT
 from naively.families.bins import equal_frequency, first_cells
-from naively.families.gaussian import centred
 from naively.schema import Schema
 from naively.scoring.model import Factor, grouped, statistics_of
 from naively.smoothing import NoSmoothing, Smoothing
 from naively.statistics.counts import Counts
 from naively.statistics.histogram import Histogram, Histograms
 from naively.statistics.joint import JointSums
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Moments, centred
 from naively.statistics.statistics import ColumnStatistics, Statistics
 from naively.statistics.tokens import Tokens
 from naively.table.frames import tidy_frame

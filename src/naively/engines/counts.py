@@ -14,6 +14,7 @@ from naively.engines.rows import CHUNK_ROWS, REFERENCE_CHUNK_ROWS, Rows
 from naively.engines.threads import in_order
 from naively.errors import InputError
 from naively.kernels import frozen, reference, repays_compiler
+from naively.statistics.base import Summary
 from naively.statistics.counts import Counts
 from naively.statistics.sums import Sum
 from naively.table.table import NOT_WHOLE, ArrayTable
@@ -25,7 +26,12 @@ BYTE_VALUES = 256
 LIMITS = np.iinfo(np.int64)
 
 
-def count_categories(rows: Rows, names: tuple[str, ...], positions: IntArray) -> Counts:
+def count_categories(
+    rows: Rows,
+    names: tuple[str, ...],
+    positions: IntArray,
+    summary: Summary,  # noqa: ARG001
+) -> Counts:
     """How often each value of each column occurs in each class."""
     labels: list[list[Label]] = [[] for _ in names]
     tables = [Sum.zeros((rows.n_classes, 0)) for _ in names]

@@ -6,6 +6,7 @@ import numpy as np
 
 from naively.engines.rows import Rows
 from naively.engines.threads import in_order
+from naively.statistics.base import Summary
 from naively.statistics.histogram import CAP, Histogram, Histograms
 from naively.typing import IntArray
 
@@ -13,9 +14,9 @@ CHUNK_ROWS = 1 << 18
 COLUMNS_AT_ONCE = 8
 
 
-def count_histograms(rows: Rows, names: tuple[str, ...], positions: IntArray, most_cells: int | None) -> Histograms:
+def count_histograms(rows: Rows, names: tuple[str, ...], positions: IntArray, summary: Summary) -> Histograms:
     """The histogram of each column."""
-    cap = CAP if most_cells is None else most_cells
+    cap = summary.most_cells or CAP
     groups = [positions[start : start + COLUMNS_AT_ONCE] for start in range(0, len(positions), COLUMNS_AT_ONCE)]
     tasks = [(group, chunk) for chunk in rows.chunks(CHUNK_ROWS) for group in groups]
 

@@ -69,7 +69,7 @@ def sum_jointly(members: Members, summary: Summary) -> JointSums:
         block = member_numbers(rows.table, positions, numbers, chunk)
         return _counted(rows, chunk, codes, block, summary, categories)
 
-    result = JointSums.empty(summary.labels, numbers, rows.n_classes).with_categories(categories)
+    result = JointSums.empty(summary, summary.members, rows.n_classes).with_categories(categories)
     for part in in_order(of_chunk, rows.chunks(step), rows.n_threads):
         left, right = result.aligned_with(part)
         result = left + right

@@ -6,6 +6,8 @@ same to the last bit for any number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from naively.engines.counts import count_categories
@@ -15,12 +17,24 @@ from naively.engines.kept_rows import sample_rows
 from naively.engines.moments import sum_powers
 from naively.engines.rows import Rows
 from naively.engines.tokens import count_tokens
+from naively.errors import SchemaError, listed
 from naively.schema import Schema
-from naively.statistics.base import Summary
-from naively.statistics.statistics import ColumnStatistics, Statistics
+from naively.statistics.base import Statistic, Summary
+from naively.statistics.statistics import Statistics
 from naively.statistics.sums import Sum, sum_by_code
 from naively.table.table import Table
 from naively.typing import AnyArray, FloatArray, IntArray
+
+Counter = Callable[[Rows, tuple[str, ...], IntArray, Summary], Statistic]
+"""Counts the columns of these names, at these positions of the table (-1: absent), as a summary asks."""
+
+COUNTERS: dict[str, Counter] = {
+    "moments": sum_powers,
+    "counts": count_categories,
+    "histogram": count_histograms,
+    "tokens": count_tokens,
+}
+"""How each kind of statistics is counted here; joint ones, which share encoded columns, by `sum_jointly`."""
 
 
 def count(
@@ -56,21 +70,23 @@ def count(
         codes = np.where(weights > 0, codes, -1)
         class_weight = sum_by_code(codes, weights, len(classes))
     rows = Rows(table, codes, weights, class_weight, n_threads)
-    tables: dict[Summary, ColumnStatistics] = {}
+    tables: dict[Summary, Statistic] = {}
     jointly = Members(rows, schema.names, positions)
     for summary, members in schema.by_summary.items():
+        if summary.kind == "joint":
+            tables[summary] = sum_jointly(jointly, summary)
+            continue
         everything = len(members) == len(schema.names)
         names = schema.names if everything else tuple(schema.names[place] for place in members.tolist())
         chosen = members if positions is None else positions[members]
-        if summary.kind == "counts":
-            tables[summary] = count_categories(rows, names, chosen)
-        elif summary.kind == "histogram":
-            tables[summary] = count_histograms(rows, names, chosen, summary.most_cells)
-        elif summary.view is not None:
-            tables[summary] = count_tokens(rows, names, chosen, summary.view)
-        elif summary.kind == "joint":
-            tables[summary] = sum_jointly(jointly, summary)
-        else:
-            tables[summary] = sum_powers(rows, names, rows.all_or(chosen), summary)
+        tables[summary] = _counter(summary.kind)(rows, names, chosen, summary)
     sample = sample_rows(rows, schema, positions, kept_rows) if kept_rows else None
     return Statistics(classes, class_weight, tables, sample).without_empty_classes()
+
+
+def _counter(kind: str) -> Counter:
+    """What counts a kind of statistics."""
+    if kind not in COUNTERS:
+        known = listed([*COUNTERS, "joint"], len(COUNTERS) + 1)
+        raise SchemaError(f"This engine cannot count statistics of the kind {kind!r}, only {known}.")
+    return COUNTERS[kind]

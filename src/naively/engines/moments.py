@@ -24,13 +24,14 @@ Sums = tuple[Sum, Sum, Sum | None]
 """The sums, the sums of squares, and the weight of missing cells (None: none is missing)."""
 
 
-def sum_powers(rows: Rows, names: tuple[str, ...], positions: IntArray | None, summary: Summary) -> Moments:
-    """The power sums of some columns (positions None: of all)."""
+def sum_powers(rows: Rows, names: tuple[str, ...], positions: IntArray, summary: Summary) -> Moments:
+    """The power sums of each column."""
     sparse = isinstance(rows.table, SparseTable) and not (summary.above is not None and summary.above < 0)
-    sums = _sparse_sums(rows, positions, summary) if sparse else _dense_sums(rows, len(names), positions, summary)
+    chosen = rows.all_or(positions)
+    sums = _sparse_sums(rows, chosen, summary) if sparse else _dense_sums(rows, len(names), chosen, summary)
     total, square, absent = sums
     if not total.is_finite() or (summary.squares and not square.is_finite()):
-        _refuse_infinite(rows, positions, total, square)
+        _refuse_infinite(rows, chosen, total, square)
     observed = _observed(rows.class_weight, total.shape, absent) if summary.observed else None
     return Moments(names, total, observed, square if summary.squares else None)
 

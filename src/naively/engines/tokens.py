@@ -12,8 +12,10 @@ import numpy as np
 
 from naively.engines.rows import Rows
 from naively.engines.threads import in_order
+from naively.statistics.base import Summary
 from naively.statistics.sums import Sum, sum_by_code
-from naively.statistics.tokens import Tokens, TokenTable, Vocabulary, masses
+from naively.statistics.tokens import Tokens, TokenTable, masses
+from naively.statistics.vocabulary import Vocabulary
 from naively.text.tally import tally_texts
 from naively.text.tokenise import View
 from naively.typing import FloatArray, IntArray
@@ -23,9 +25,11 @@ BLOCK_CHARACTERS = 1 << 23
 it dear to add blocks up. Else a quarter of it, to save memory."""
 
 
-def count_tokens(rows: Rows, names: tuple[str, ...], positions: IntArray, view: View) -> Tokens:
+def count_tokens(rows: Rows, names: tuple[str, ...], positions: IntArray, summary: Summary) -> Tokens:
     """The token table of each text column."""
-    return Tokens(names, rows.n_classes, tuple(_column(rows, int(position), view) for position in positions))
+    assert summary.view is not None
+    tables = [_column(rows, position, summary.view) for position in positions.tolist()]
+    return Tokens(names, rows.n_classes, tuple(tables))
 
 
 def _column(rows: Rows, position: int, view: View) -> TokenTable:

@@ -37,19 +37,7 @@ from naively.engines.threads import thread_count
 from naively.errors import ModelFileError
 from naively.export.files import AnyPath, read_bytes, replace_file, shown
 from naively.export.kept import kept_from, kept_to_dict
-from naively.export.tables import (
-    peak_from,
-    peak_to_dict,
-    refuse_uneven,
-    sum_from,
-    sum_to_dict,
-    summary_from,
-    summary_to_dict,
-    table_from,
-    table_to_dict,
-)
-from naively.export.texts import refuse_tokenizer
-from naively.export.values import flag_from, label_from, require, text_from
+from naively.export.tables import refuse_tokenizer, summary_from, summary_to_dict, table_from, table_to_dict
 from naively.families import FAMILIES, ByKind, Family, Joint
 from naively.recipes import as_recipe
 from naively.schema import Schema
@@ -65,8 +53,18 @@ from naively.smoothing import (
     PerColumn,
     Smoothing,
 )
-from naively.statistics.base import Summary
-from naively.statistics.statistics import ColumnStatistics, Statistics, refuse_impossible
+from naively.statistics.base import Statistic, Summary
+from naively.statistics.plain import (
+    flag_from,
+    label_from,
+    peak_from,
+    peak_to_dict,
+    require,
+    sum_from,
+    sum_to_dict,
+    text_from,
+)
+from naively.statistics.statistics import Statistics
 from naively.typing import AnyArray
 from naively.weighing.auto import stacked_densities
 
@@ -260,8 +258,7 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     tables = _tables_from(content["tables"], schema, len(classes))
     statistics = Statistics(classes, weight, tables, peak=peak_from(content, (len(classes),)))
     for summary, table in tables.items():
-        refuse_impossible(summary, table, weight.high, statistics.largest_weight)
-        refuse_uneven(table, weight.high)
+        table.check(summary, weight.high, statistics.largest_weight)
     if content["kept"] is not None:
         statistics = replace(statistics, kept=kept_from(content["kept"], schema, statistics))
     model._replace(schema, statistics, declared)
@@ -300,10 +297,10 @@ def _classes_from(entry: Mapping[str, Any]) -> tuple[AnyArray, AnyArray]:
     return classes, np.array(declared, dtype=kind) if declared else np.array([], dtype=object)
 
 
-def _tables_from(entries: Any, schema: Schema, n_classes: int) -> dict[Summary, ColumnStatistics]:
+def _tables_from(entries: Any, schema: Schema, n_classes: int) -> dict[Summary, Statistic]:
     """The statistics of all columns, each of which must have just the tables that it needs."""
     summaries_of = dict(zip(schema.names, schema.summaries, strict=True))
-    tables: dict[Summary, ColumnStatistics] = {}
+    tables: dict[Summary, Statistic] = {}
     for entry in entries:
         summary = summary_from(entry["summary"])
         require(summary not in tables, "two tables with one summary")

@@ -11,12 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from naively.export.values import flag_from, floats_from, label_from, require, text_from, whole_from, whole_numbers_from
 from naively.recipes import MOST_KEPT
 from naively.schema import Schema
-from naively.statistics.counts import Counts
-from naively.statistics.histogram import Histograms
 from naively.statistics.kept_rows import LARGEST_HASH, KeptRows
+from naively.statistics.plain import (
+    flag_from,
+    floats_from,
+    label_from,
+    require,
+    text_from,
+    whole_from,
+    whole_numbers_from,
+)
 from naively.statistics.statistics import Statistics
 from naively.typing import AnyArray, IntArray
 
@@ -101,15 +107,5 @@ def _cells_from(entry: Mapping[str, Any], schema: Schema, place: int, n_rows: in
 def _refuse_uncounted(columns: Mapping[str, AnyArray], statistics: Statistics) -> None:
     """Refuse rows with values that the tables do not know: they would have counted them."""
     for table in statistics.tables.values():
-        if isinstance(table, Histograms):
-            for name, histogram in zip(table.columns, table.histograms, strict=True):
-                numbers = columns.get(name, np.empty(0))
-                counted = np.isnan(numbers) | (histogram.cell_of(numbers) >= 0)
-                require(bool(counted.all()), f"a kept row has a number in {name!r} that was not counted")
-        elif isinstance(table, Counts):
-            for name, labels in zip(table.columns, table.categories, strict=True):
-                known = {None, *labels}
-                cells = columns.get(name, np.empty(0)).tolist()
-                require(
-                    all(cell in known for cell in cells), f"a kept row has a value in {name!r} that was not counted"
-                )
+        for name in columns.keys() & set(table.columns):
+            require(table.knows(name, columns[name]), f"a kept row has a value in {name!r} that was not counted")

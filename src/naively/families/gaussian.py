@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,11 +16,9 @@ from naively.families.base import Family, LeftOut
 from naively.families.intervals import IntervalEstimate
 from naively.families.linear import classes_last
 from naively.kernels import frozen, reference, repays_compiler
-from naively.scatter import rounding_of, scatter
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
-from naively.statistics.moments import Moments, placed
-from naively.statistics.sums import Sum
+from naively.statistics.moments import Centre, Moments, centre, placed, pooled_centre
 from naively.typing import FloatArray, IntArray
 
 LARGEST_DEVIATION = 1e150
@@ -161,18 +159,6 @@ class Gaussian(Family):
         return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
 
-class Centre(NamedTuple):
-    """Weight, mean and scatter (sum of squared deviations), and what rounding takes from the mean.
-
-    Each has shape (classes, ..., columns), or that without the classes where they are taken together.
-    """
-
-    weight: FloatArray
-    mean: FloatArray
-    scatter: FloatArray
-    rest: FloatArray
-
-
 def left_out(moments: Moments, estimate: Callable[[Centre, Centre], Callable[[FloatArray], FloatArray]]) -> LeftOut:
     """Leave-one-out of a family whose evidence follows from the weight, mean and scatter of its classes and of all."""
     everyone = centre(moments)
@@ -183,37 +169,6 @@ def left_out(moments: Moments, estimate: Callable[[Centre, Centre], Callable[[Fl
         return estimate(rest, centre(moments.of_all_classes(block, weights)))(block)
 
     return LeftOut("numbers", evidence)
-
-
-def centred(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weight, mean and scatter (sum of squared deviations) of every column in every class, rounded once at the end."""
-    return centre(moments)[:3]
-
-
-def pooled(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same over all classes together."""
-    return pooled_centre(moments)[:3]
-
-
-def centre(moments: Moments) -> Centre:
-    """The centre of every column in every class."""
-    assert moments.observed is not None
-    assert moments.square is not None
-    return _centre(moments.observed, moments.total, moments.square)
-
-
-def pooled_centre(moments: Moments) -> Centre:
-    """The same over all classes together."""
-    assert moments.observed is not None
-    assert moments.square is not None
-    return _centre(moments.observed.total(0), moments.total.total(0), moments.square.total(0))
-
-
-def _centre(weight: Sum, total: Sum, square: Sum) -> Centre:
-    mean = total / Sum(np.where(weight.high == 0, 1.0, weight.high), weight.low)
-    spread = scatter(weight, total, total, square)
-    spread = np.where(spread > rounding_of(weight) * square.high, spread, 0.0)
-    return Centre(weight.high, mean.high, spread, np.broadcast_to(mean.low_or_zero, mean.shape))
 
 
 def anchor_of(mean: FloatArray, variance: FloatArray) -> FloatArray | None:

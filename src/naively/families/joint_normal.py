@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from naively.scatter import rounding_of
-from naively.scatter import scatter as scatter_of
 from naively.statistics.joint import JointSums
+from naively.statistics.scatter import rounding_of
+from naively.statistics.scatter import scatter as scatter_of
 from naively.statistics.sums import Sum
 from naively.typing import AnyArray, FloatArray
 

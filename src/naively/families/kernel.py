@@ -16,11 +16,10 @@ from naively.families.bells import KERNELS, bells
 from naively.families.cells import left_out
 from naively.families.curves import Curve, Curves
 from naively.families.densities import Density, Sample, kernel, kernel_of_scores, rescaled
-from naively.families.gaussian import centred
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
 from naively.statistics.histogram import Histograms
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Moments, centred
 from naively.typing import FloatArray, IntArray
 
 ROOM = 5.0

@@ -12,12 +12,11 @@ from naively.families.base import Family, LeftOut
 from naively.families.cells import left_out
 from naively.families.curves import Curve, Curves
 from naively.families.densities import FAMILIES, Sample
-from naively.families.gaussian import centred
 from naively.families.stacking import StackedColumn, stack
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
 from naively.statistics.histogram import Histograms
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Moments, centred
 
 DENSITIES = tuple(FAMILIES)
 

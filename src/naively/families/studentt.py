@@ -11,7 +11,7 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut, Summary
+from naively.families.base import Family, LeftOut
 from naively.families.densities import (
     PRIOR_ROWS,
     PRIOR_SHAPE,
@@ -21,19 +21,12 @@ from naively.families.densities import (
     pooled_predictive,
     student_predictive,
 )
-from naively.families.gaussian import (
-    LARGEST_DEVIATION,
-    Centre,
-    anchor_of,
-    centre,
-    left_out,
-    pooled_centre,
-)
+from naively.families.gaussian import LARGEST_DEVIATION, anchor_of, left_out
 from naively.families.linear import classes_last
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Centre, Moments, centre, pooled_centre
 from naively.typing import FloatArray
 
 

@@ -11,12 +11,11 @@ from naively.analysis.distributions import distributions
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.families import Bernoulli, Categorical, Poisson, Thresholded
-from naively.families.gaussian import centred, pooled
 from naively.plots.axes import RESOLUTION, axes_or_new, colour_of
 from naively.recipes import as_recipe
 from naively.schema import position_of
 from naively.statistics.histogram import Histograms
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Moments, centred, pooled
 from naively.table.table import ArrayTable
 from naively.typing import FloatArray
 

@@ -20,7 +20,8 @@ from naively.families import Estimate, Family, JointFamily
 from naively.families.linear import LinearEstimate
 from naively.schema import Schema
 from naively.smoothing import Smoothing
-from naively.statistics.statistics import ColumnStatistics, Statistics
+from naively.statistics.base import Statistic
+from naively.statistics.statistics import Statistics
 from naively.table.table import SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -87,9 +88,7 @@ def grouped(
     return groups
 
 
-def statistics_of(
-    schema: Schema, family: Family, members: Sequence[int], statistics: Statistics
-) -> list[ColumnStatistics]:
+def statistics_of(schema: Schema, family: Family, members: Sequence[int], statistics: Statistics) -> list[Statistic]:
     """What a family needs to know of its columns."""
     names = schema.names if len(members) == len(schema.names) else tuple(schema.names[place] for place in members)
     return [statistics.table(summary).for_columns(names) for summary in family.summaries]

@@ -10,9 +10,8 @@ import numpy as np
 from naively._checks import require_number
 from naively.classifier import NaiveBayes
 from naively.families import Gaussian
-from naively.families.gaussian import pooled
 from naively.sklearn.base import DropIn, Learnt
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Moments, pooled
 from naively.typing import AnyArray, FloatArray
 
 

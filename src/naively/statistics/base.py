@@ -1,13 +1,20 @@
-"""What an engine has to add up for a column."""
+"""What an engine has to add up for a column (`Summary`), and what every such sum can do (`Statistic`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from naively.errors import listed
+import numpy as np
+
+from naively.errors import ForgetError, ParameterError, listed
 from naively.text.tokenise import View
+from naively.typing import AnyArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from naively.statistics.divergence import Change
 
 
 @dataclass(frozen=True)
@@ -16,9 +23,10 @@ class Summary:
 
     Parameters
     ----------
-    kind : "moments", "counts", "histogram", "joint" or "tokens"
-        Power sums of numbers, counts of values, the nested-key histogram, what several columns do together, or counts
-        of the tokens of texts.
+    kind : str
+        A key of `naively.statistics.registry.STATISTICS`: "moments" (power sums of numbers), "counts" (of values),
+        "histogram" (on nested keys), "joint" (what several columns do together) or "tokens" (counts of the tokens of
+        texts).
     observed, squares : bool
         Whether the weight of known cells and the squares are wanted.
     above : float, optional
@@ -37,7 +45,7 @@ class Summary:
         How many cells a histogram may have, if not the usual number.
     """
 
-    kind: Literal["moments", "counts", "histogram", "joint", "tokens"]
+    kind: str
     observed: bool = True
     squares: bool = False
     above: float | None = None
@@ -93,3 +101,192 @@ def in_words(summaries: Iterable[Summary]) -> str:
     'counts of its values, for Categorical(); and sums and squares, for Gaussian() or StudentT()'
     """
     return "; and ".join(summary.words for summary in summaries) or "nothing"
+
+
+class Statistic(ABC):
+    """What is added up over rows, per class, for the columns of one summary.
+
+    A statistic is a frozen value. Statistics of the same summary and the same classes form a commutative monoid:
+    `empty` is the identity and ``+`` adds rows, in any order and grouping. `less` takes rows away again, `scaled`
+    changes the weight of all. `naively.testing.check_statistic` checks these laws. A class that is listed in
+    `naively.statistics.registry.STATISTICS` under its `kind` is read from model files and compared by
+    `naively.analysis.drift.compare` without more ado.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of summaries that ask for it.
+    detail : int
+        Where a column has several statistics, the one with the largest is compared.
+    columns : tuple of str
+        The columns it is about.
+    """
+
+    kind: ClassVar[str]
+    detail: ClassVar[int] = 0
+
+    if TYPE_CHECKING:  # at run time an abstract property would be taken for the default of a dataclass's field
+
+        @property
+        def columns(self) -> tuple[str, ...]: ...
+
+    # -- adding up ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def empty(cls, summary: Summary, columns: tuple[str, ...], n_classes: int) -> Self:
+        """The statistic of no rows: the identity of ``+``.
+
+        Parameters
+        ----------
+        summary : Summary
+            What is asked for.
+        columns : tuple of str
+        n_classes : int
+        """
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self:
+        """The statistic of the rows of both, which have been aligned."""
+
+    @abstractmethod
+    def less(self, other: Self, peak: FloatArray) -> Self:
+        """The statistic without the rows of another, which has been aligned with it.
+
+        Parameters
+        ----------
+        other : Statistic
+            Of the rows to forget.
+        peak : ndarray of shape (n_classes,)
+            The largest weight that each class has had: rounding is judged by it.
+
+        Raises
+        ------
+        ForgetError
+            If the rows can be seen never to have been added.
+        """
+
+    @abstractmethod
+    def scaled(self, factor: float) -> Self:
+        """The statistic with every row's weight multiplied by a factor."""
+
+    def tidy(self) -> Self:
+        """The statistic without entries that no row has any more, as if they had never been."""
+        return self
+
+    def bounded(self, summary: Summary) -> Self:
+        """The statistic within the size that its summary allows."""
+        return self
+
+    # -- other classes and columns --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def for_classes(self, positions: IntArray, n_classes: int) -> Self:
+        """The statistic under another numbering of the classes.
+
+        Parameters
+        ----------
+        positions : ndarray of shape (old number of classes,)
+            The new number of each class; a class with a negative one is dropped.
+        n_classes : int
+            The new number of classes; those to which none is moved are empty.
+        """
+
+    @abstractmethod
+    def for_columns(self, columns: Sequence[str]) -> Self:
+        """The statistic of these columns in this order, empty for those it does not have.
+
+        What is only known of several columns together stays whole.
+        """
+
+    def aligned_with(self, other: Self) -> tuple[Self, Self]:
+        """Both statistics under the union of their columns (and values), ready for ``+`` and `less`."""
+        if self.columns == other.columns:
+            return self, other
+        columns = tuple(dict.fromkeys(self.columns + other.columns))
+        return self.for_columns(columns), other.for_columns(columns)
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:
+        """Refuse what no rows can leave, such as more known cells than rows.
+
+        Parameters
+        ----------
+        summary : Summary
+        class_weight : ndarray of shape (n_classes,)
+            The weight of the rows of each class.
+        peak : ndarray of shape (n_classes,)
+            The largest weight that each class has had: rounding is judged by it.
+
+        Raises
+        ------
+        ForgetError
+            If no rows of these weights have this statistic.
+        """
+
+    def refuse_overflow(self) -> None:  # noqa: B027
+        """Raise `InputError` where sums have become too large for a float64."""
+
+    def knows(self, column: str, cells: AnyArray) -> bool:
+        """Whether all of these cells of a column may have been counted: False only if one certainly was not."""
+        return True
+
+    def _refuse_impossible(self, impossible: AnyArray) -> None:
+        """Raise `ForgetError` for the first column of (classes, columns) that no rows can leave."""
+        if impossible.any():
+            column = self.columns[int(np.argwhere(impossible)[0][1])]
+            raise ForgetError(
+                f"Column {column!r}: no rows could leave what would be left, so these rows were never all learnt by "
+                "this model (or with other weights or classes). Forget only rows that were learnt."
+            )
+
+    # -- in a file ------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All but the columns, as plain lists, dicts, strings and numbers that JSON can hold."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, entry: Mapping[str, Any], summary: Summary, columns: tuple[str, ...], n_classes: int) -> Self:
+        """The inverse of `to_dict`, exact to the last bit, for an entry that anyone may have written.
+
+        Raises
+        ------
+        ModelFileError
+            If the entry holds what no statistic has, such as a negative count or a table of another shape.
+        """
+
+    # -- comparison -----------------------------------------------------------------------------------------------
+
+    def margins(self) -> Mapping[Summary, Statistic]:
+        """What is known of each column by itself, where the statistic is about several together; else nothing."""
+        return {}
+
+    def compare(self, other: Self, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """How each column has changed in each class.
+
+        Parameters
+        ----------
+        other : Statistic
+            Of other rows, with the same columns and classes.
+        summary : Summary
+        rows : ndarray of shape (2, n_classes)
+            The weight of the rows of each class, of both.
+
+        Returns
+        -------
+        change : Change of arrays (n_classes, n_columns)
+        weights : ndarray of shape (2, n_classes, n_columns)
+            The weights that were compared.
+
+        Raises
+        ------
+        ParameterError
+            If statistics of this kind cannot be compared.
+        """
+        raise ParameterError(
+            f"Statistics of the kind {self.kind!r} cannot be compared: they do not say how they change."
+        )

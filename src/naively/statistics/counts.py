@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from naively.errors import ForgetError
 from naively.smoothing import Smoothing, share
+from naively.statistics.base import Statistic, Summary
+from naively.statistics.moments import most_weight
+from naively.statistics.plain import categories_from, sum_from, sum_to_dict
 from naively.statistics.sums import Sum
 from naively.table.labels import label_order, positions_in
-from naively.typing import FloatArray, IntArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+if TYPE_CHECKING:
+    from naively.statistics.divergence import Change
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(Statistic):
     """The weight of every value of every column in every class.
 
     Parameters
@@ -29,13 +35,14 @@ class Counts:
         The columns' tables side by side.
     """
 
+    kind: ClassVar[str] = "counts"
+
     columns: tuple[str, ...]
     categories: tuple[tuple[Label, ...], ...]
     cells: Sum
 
     @classmethod
-    def empty(cls, columns: tuple[str, ...], n_classes: int) -> Counts:
-        """No rows at all."""
+    def empty(cls, summary: Summary, columns: tuple[str, ...], n_classes: int) -> Counts:
         return cls(columns, ((),) * len(columns), Sum.zeros((n_classes, 0)))
 
     @classmethod
@@ -61,11 +68,9 @@ class Counts:
         return self.cells[:, self.offsets[position] : self.offsets[position + 1]]
 
     def __add__(self, other: Counts) -> Counts:
-        """Merge two tables of the same columns, values and classes."""
         return Counts(self.columns, self.categories, self.cells + other.cells)
 
     def less(self, other: Counts, peak: FloatArray) -> Counts:
-        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
         left = self.cells.less(other.cells, peak[:, None])
         if (left.high < 0).any():
             cell = int(np.argwhere(left.high < 0)[0][1])
@@ -78,17 +83,14 @@ class Counts:
         return Counts(self.columns, self.categories, left)
 
     def scaled(self, factor: float) -> Counts:
-        """Every row's weight times a factor."""
         return Counts(self.columns, self.categories, self.cells * factor)
 
     def for_classes(self, positions: IntArray, n_classes: int) -> Counts:
-        """The same counts under another numbering of the classes; negative positions are dropped."""
         kept = positions >= 0
         shape = (n_classes, self.cells.shape[1])
         return Counts(self.columns, self.categories, self.cells[kept].spread(shape, positions[kept]))
 
     def for_columns(self, columns: Sequence[str]) -> Counts:
-        """The counts of these columns in this order, empty for one that is not here."""
         columns = tuple(columns)
         if columns == self.columns:
             return self
@@ -124,11 +126,37 @@ class Counts:
         return left.with_categories(categories), right.with_categories(categories)
 
     def tidy(self) -> Counts:
-        """The same without the values that no row has any more."""
         if self.cells.high.any(axis=0).all():
             return self
         tables = [self.table(position) for position in range(len(self.columns))]
         return Counts.of_tables(self.columns, self.categories, tables)
+
+    def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:
+        """Refuse more known cells than rows."""
+        known = np.add.reduceat(np.column_stack([self.cells.high, class_weight * 0]), self.offsets[:-1], axis=1)
+        known = np.where(np.diff(self.offsets) > 0, known, 0.0)
+        self._refuse_impossible(known > most_weight(class_weight, peak)[:, None])
+
+    def knows(self, column: str, cells: AnyArray) -> bool:
+        known = {None, *self.categories[self.columns.index(column)]}
+        return all(cell in known for cell in cells.tolist())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"categories": [list(labels) for labels in self.categories], "cells": sum_to_dict(self.cells)}
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any], summary: Summary, columns: tuple[str, ...], n_classes: int) -> Counts:
+        categories = categories_from(entry["categories"], len(columns))
+        shape = (n_classes, sum(map(len, categories)))
+        return cls(columns, categories, sum_from(entry["cells"], shape, nonnegative=True))
+
+    def compare(self, other: Counts, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """How often each value, and none, occurs."""
+        from naively.statistics.divergence import compare_tables, with_missing
+
+        both = self.aligned_with(other)
+        tables = [np.stack([one.table(place).high for one in both]) for place in range(len(self.columns))]
+        return compare_tables([with_missing(cells, rows) for cells in tables])
 
 
 def merged_labels(first: Sequence[Label], second: Sequence[Label]) -> tuple[Label, ...]:

@@ -9,18 +9,28 @@ than that of its parts, and keys at that level are known exactly: merging does n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from naively.errors import ForgetError
 from naively.kernels import repays_compiler
+from naively.statistics.base import Statistic, Summary
+from naively.statistics.plain import ascends, floats_from, require, whole_from, whole_numbers_from
 from naively.statistics.sums import WEIGHT_NOISE
-from naively.typing import FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from naively.statistics.divergence import Change
 
 CAP = 2048
 SAMPLE_ROWS = 2 * CAP
+LARGEST = float(np.finfo(np.float64).max)
+
+BINS = 10
+"""Numbers are compared on at most so many bins of equal frequency."""
 
 
 def key_of(values: FloatArray) -> IntArray:
@@ -194,6 +204,25 @@ class Histogram:
         """Return the histogram with every count multiplied by ``factor`` (decay, if below one)."""
         return Histogram(self.level, self.keys, self.counts * factor, self.cap)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The histogram as plain numbers."""
+        counts = self.counts.ravel().tolist()
+        return {"level": self.level, "cap": self.cap, "keys": self.keys.tolist(), "counts": counts}
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any], n_classes: int, most_cells: int) -> Histogram:
+        """The inverse of `to_dict`, with every check; `most_cells` is the largest cap allowed."""
+        level, cap = whole_from(entry["level"], 0, 63), whole_from(entry["cap"], 1, most_cells)
+        keys = whole_numbers_from(entry["keys"], np.int64)
+        require(ascends(keys), "the keys of a histogram must ascend")
+        require(len(keys) <= cap, "a histogram is too fine")
+        lowest, highest = (int(key) >> level for key in key_of(np.array([-LARGEST, LARGEST])))
+        inside = len(keys) == 0 or (lowest <= keys[0] and keys[-1] <= highest)
+        require(bool(inside), "a key of a histogram stands for no number")
+        counts = floats_from(entry["counts"], (n_classes, len(keys)))
+        require(bool((counts >= 0).all()), "a count is negative")
+        return cls(level, keys, counts, cap)
+
     def __eq__(self, other: object) -> bool:
         """Compare bit for bit."""
         return (
@@ -239,7 +268,7 @@ def _within_cap(level: int, keys: IntArray, counts: FloatArray, cap: int) -> His
 
 
 @dataclass(frozen=True)
-class Histograms:
+class Histograms(Statistic):
     """One `Histogram` per column.
 
     Parameters
@@ -250,22 +279,23 @@ class Histograms:
     n_classes : int
     """
 
+    kind: ClassVar[str] = "histogram"
+    detail: ClassVar[int] = 1
+
     columns: tuple[str, ...]
     histograms: tuple[Histogram, ...]
     n_classes: int
 
     @classmethod
-    def empty(cls, columns: tuple[str, ...], n_classes: int) -> Histograms:
-        """No rows at all."""
-        return cls(columns, tuple(Histogram.empty(n_classes) for _ in columns), n_classes)
+    def empty(cls, summary: Summary, columns: tuple[str, ...], n_classes: int) -> Histograms:
+        cap = summary.most_cells or CAP
+        return cls(columns, tuple(Histogram.empty(n_classes, cap) for _ in columns), n_classes)
 
     def __add__(self, other: Histograms) -> Histograms:
-        """Merge two of the same columns and classes."""
         pairs = zip(self.histograms, other.histograms, strict=True)
         return Histograms(self.columns, tuple(mine + theirs for mine, theirs in pairs), self.n_classes)
 
     def less(self, other: Histograms, peak: FloatArray) -> Histograms:
-        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
         left = []
         for name, mine, theirs in zip(self.columns, self.histograms, other.histograms, strict=True):
             try:
@@ -275,11 +305,9 @@ class Histograms:
         return Histograms(self.columns, tuple(left), self.n_classes)
 
     def scaled(self, factor: float) -> Histograms:
-        """Every row's weight times a factor."""
         return Histograms(self.columns, tuple(one.scaled(factor) for one in self.histograms), self.n_classes)
 
     def for_classes(self, positions: IntArray, n_classes: int) -> Histograms:
-        """The same counts under another numbering of the classes; negative positions are dropped."""
         kept = positions >= 0
 
         def renumbered(one: Histogram) -> Histogram:
@@ -290,7 +318,6 @@ class Histograms:
         return Histograms(self.columns, tuple(renumbered(one) for one in self.histograms), n_classes)
 
     def for_columns(self, columns: Sequence[str]) -> Histograms:
-        """The histograms of these columns in this order, empty for one that is not here."""
         columns = tuple(columns)
         if columns == self.columns:
             return self
@@ -298,13 +325,53 @@ class Histograms:
         chosen = tuple(mine.get(name) or Histogram.empty(self.n_classes) for name in columns)
         return Histograms(columns, chosen, self.n_classes)
 
-    def aligned_with(self, other: Histograms) -> tuple[Histograms, Histograms]:
-        """Both under the same columns."""
-        if self.columns == other.columns:
-            return self, other
-        columns = tuple(dict.fromkeys(self.columns + other.columns))
-        return self.for_columns(columns), other.for_columns(columns)
+    def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:
+        """Refuse histograms of far more rows than there are: plain sums round, but not to twice what they are."""
+        for name, histogram in zip(self.columns, self.histograms, strict=True):
+            if (histogram.totals > 2 * class_weight + 2 * WEIGHT_NOISE * peak).any():
+                raise ForgetError(f"Column {name!r}: its histogram holds more rows than would be left.")
 
-    def tidy(self) -> Histograms:
-        """Empty cells are never kept."""
-        return self
+    def knows(self, column: str, cells: AnyArray) -> bool:
+        histogram = self.histograms[self.columns.index(column)]
+        return bool((np.isnan(cells) | (histogram.cell_of(cells) >= 0)).all())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"histograms": [one.to_dict() for one in self.histograms]}
+
+    @classmethod
+    def from_dict(
+        cls, entry: Mapping[str, Any], summary: Summary, columns: tuple[str, ...], n_classes: int
+    ) -> Histograms:
+        require(len(entry["histograms"]) == len(columns), "as many histograms as columns")
+        most = summary.most_cells or CAP
+        return cls(columns, tuple(Histogram.from_dict(one, n_classes, most) for one in entry["histograms"]), n_classes)
+
+    def compare(self, other: Histograms, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """How often each bin of equal frequency, and none, occurs."""
+        from naively.statistics.divergence import compare_tables, with_missing
+
+        pairs = zip(self.histograms, other.histograms, strict=True)
+        return compare_tables([with_missing(_binned(mine, theirs), rows) for mine, theirs in pairs])
+
+
+def _binned(before: Histogram, after: Histogram) -> FloatArray:
+    """How often each bin of equal frequency in its class occurs: (2, classes, bins)."""
+    from naively.statistics.divergence import LEAST_EXPECTED
+
+    level = max(before.level, after.level)
+    before, after = before.coarsened(level), after.coarsened(level)
+    keys = np.union1d(before.keys, after.keys)
+    cells = np.zeros((2, before.n_classes, len(keys)))
+    cells[0][:, np.searchsorted(keys, before.keys)] = before.counts
+    cells[1][:, np.searchsorted(keys, after.keys)] = after.counts
+    pooled = cells.sum(axis=0)
+    middle = np.cumsum(pooled, axis=1) - pooled / 2
+    total = pooled.sum(axis=1, keepdims=True)
+    smaller = cells.sum(axis=2).min(axis=0)[:, None]
+    n_bins = np.clip(smaller // (LEAST_EXPECTED + 1), 1, BINS)
+    bins = np.minimum(n_bins * middle / np.where(total > 0, total, 1.0), n_bins - 1).astype(np.int64)
+    result = np.zeros((2, before.n_classes, BINS))
+    for code, own in enumerate(bins):
+        for side in range(2):
+            result[side, code] = np.bincount(own, cells[side, code], BINS)
+    return result

@@ -6,16 +6,19 @@ enters if all members are known in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from naively.errors import ForgetError, InputError
+from naively.statistics.base import Statistic, Summary
 from naively.statistics.combinations import Combinations
 from naively.statistics.counts import Counts, merged_labels
 from naively.statistics.moments import VALUE_TOLERANCE, Moments, has_impossible_spread, most_weight
+from naively.statistics.plain import categories_from, peak_from, peak_to_dict, require, sum_from, sum_to_dict
 from naively.statistics.sums import Sum, sum_by_code
 from naively.table.labels import label_order, positions_in
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -24,7 +27,7 @@ NEVER_LEARNT = "Forget only rows that this model has learnt, with the same weigh
 
 
 @dataclass(frozen=True, eq=False)
-class JointSums:
+class JointSums(Statistic):
     """Weight, sums and sums of products of every combination of labels in every class.
 
     Parameters
@@ -45,6 +48,8 @@ class JointSums:
         since nothing was ever forgotten. Rounding is judged by it.
     """
 
+    kind: ClassVar[str] = "joint"
+
     labels: tuple[str, ...]
     numbers: tuple[str, ...]
     categories: tuple[tuple[Label, ...], ...]
@@ -55,8 +60,9 @@ class JointSums:
     peak: FloatArray | None = None
 
     @classmethod
-    def empty(cls, labels: tuple[str, ...], numbers: tuple[str, ...], n_classes: int) -> JointSums:
-        """No rows at all."""
+    def empty(cls, summary: Summary, columns: tuple[str, ...], n_classes: int) -> JointSums:
+        """The sums of no rows; the columns are the members of the summary."""
+        labels, numbers = summary.labels, summary.numbers
         n, shape = len(numbers), (n_classes, 0)
         cells = np.zeros((0, len(labels)), dtype=np.int64)
         sums = (Sum.zeros(shape), Sum.zeros((*shape, n)), Sum.zeros((*shape, n * (n + 1) // 2)))
@@ -106,7 +112,6 @@ class JointSums:
         return now if self.peak is None else np.maximum(now, self.peak)
 
     def __add__(self, other: JointSums) -> JointSums:
-        """Merge two of the same members, cells and classes."""
         merged = replace(
             self,
             weight=self.weight + other.weight,
@@ -119,7 +124,6 @@ class JointSums:
         return replace(merged, peak=np.maximum(np.maximum(self.largest, other.largest), merged.largest))
 
     def less(self, other: JointSums, peak: FloatArray) -> JointSums:
-        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
         weight = self.weight.less(other.weight, peak[:, None])
         if (weight.high < 0).any():
             what = self.describe_cell(int(np.argwhere(weight.high < 0)[0][1]))
@@ -145,12 +149,10 @@ class JointSums:
         return f"The combination of {shown}" if shown else f"A row of {', '.join(map(repr, self.numbers))}"
 
     def scaled(self, factor: float) -> JointSums:
-        """Every row's weight times a factor."""
         peak = None if self.peak is None else self.peak * factor
         return replace(self._map(lambda part: part * factor), peak=peak)
 
     def for_classes(self, positions: IntArray, n_classes: int) -> JointSums:
-        """The same sums under another numbering of the classes; negative positions are dropped."""
         kept = positions >= 0
         peak = (
             None
@@ -215,7 +217,7 @@ class JointSums:
         chosen = np.flatnonzero(used)[order]
         return replace(self._map(lambda part: part[:, chosen]), categories=categories, cells=cells[order])
 
-    def refuse_impossible(self, class_weight: FloatArray, peak: FloatArray) -> None:
+    def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:
         """Refuse what no rows can leave: more weight than the class has, squares smaller than their mean allows."""
         bad = bool((self.weight.high.sum(axis=1) > most_weight(class_weight, peak)).any())
         squares, largest = self.squares().high, self.largest[:, None, :]
@@ -228,15 +230,52 @@ class JointSums:
             )
 
     def refuse_overflow(self) -> None:
-        """Refuse sums that have become too large for a float64."""
         if not (self.total.is_finite() and self.cross.is_finite()):
             raise InputError(
                 f"The sums of the columns {', '.join(map(repr, self.numbers))} become too large for a float64. Rescale "
                 "them to within 1e150."
             )
 
-    def margins(self) -> tuple[Counts, Moments]:
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "categories": [list(labels) for labels in self.categories],
+            "cells": self.cells.tolist(),
+            **{name: sum_to_dict(getattr(self, name)) for name in ("weight", "total", "cross")},
+            **peak_to_dict(self.peak),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, entry: Mapping[str, Any], summary: Summary, columns: tuple[str, ...], n_classes: int
+    ) -> JointSums:
+        require(columns == summary.members, "a joint table must have its members as columns")
+        categories = categories_from(entry["categories"], len(summary.labels))
+        cells, n = _cells_from(entry["cells"], categories), len(summary.numbers)
+        shape = (n_classes, len(cells))
+        return cls(
+            summary.labels,
+            summary.numbers,
+            categories,
+            cells,
+            sum_from(entry["weight"], shape, nonnegative=True),
+            sum_from(entry["total"], (*shape, n), nonnegative=False),
+            sum_from(entry["cross"], (*shape, n * (n + 1) // 2), nonnegative=False),
+            peak_from(entry, (n_classes, n)),
+        )
+
+    def margins(self) -> Mapping[Summary, Statistic]:
         """The counts of each of `labels` and the power sums of `numbers`, each by itself."""
+        margins: dict[Summary, Statistic] = {}
+        if self.labels:
+            margins[Summary("counts")] = self._label_margins()
+        if self.numbers:
+            weight = self.weight.total(1).reshaped((self.n_classes, 1))
+            observed = Sum.concatenated([weight] * len(self.numbers), axis=1)
+            moments = Moments(self.numbers, self.total.total(1), observed, self.squares().total(1))
+            margins[Summary("moments", squares=True)] = moments
+        return margins
+
+    def _label_margins(self) -> Counts:
         tables = []
         for column, labels in enumerate(self.categories):
             shape = (self.n_classes, len(labels))
@@ -244,17 +283,23 @@ class JointSums:
             parts = [self.weight.high] if self.weight.low is None else [self.weight.high, self.weight.low]
             sums = [sum_by_code(codes, part.ravel(), shape[0] * shape[1]).reshaped(shape) for part in parts]
             tables.append(sums[0] if len(sums) == 1 else sums[0] + sums[1])
-        counts = Counts.of_tables(self.labels, self.categories, tables)
-        if not self.numbers:
-            return counts, Moments.empty((), self.n_classes, True, True)
-        weight = self.weight.total(1).reshaped((self.n_classes, 1))
-        observed = Sum.concatenated([weight] * len(self.numbers), axis=1)
-        return counts, Moments(self.numbers, self.total.total(1), observed, self.squares().total(1))
+        return Counts.of_tables(self.labels, self.categories, tables)
 
     def squares(self) -> Sum:
         """The sums of squares, (classes, cells, numbers)."""
         first, second = np.triu_indices(len(self.numbers))
         return self.cross[:, :, np.flatnonzero(first == second)]
+
+
+def _cells_from(cells: Any, categories: tuple[tuple[Any, ...], ...]) -> IntArray:
+    """The combinations of a file: sorted, distinct, and of values that there are."""
+    require(cells == sorted(cells) and len(set(map(tuple, cells))) == len(cells), "cells must be sorted and distinct")
+    for cell in cells:
+        inside = len(cell) == len(categories) and all(
+            type(code) is int and 0 <= code < len(labels) for code, labels in zip(cell, categories, strict=True)
+        )
+        require(inside, "a cell does not fit the categories")
+    return np.array(cells, dtype=np.int64).reshape(len(cells), len(categories))
 
 
 def cell_key(known: AnyArray) -> bytes:

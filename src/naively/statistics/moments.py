@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from naively.errors import ForgetError
+from naively.errors import ForgetError, InputError
+from naively.statistics.base import Statistic, Summary
+from naively.statistics.plain import peak_from, peak_to_dict, require, sum_from, sum_to_dict
+from naively.statistics.scatter import rounding_of, scatter
 from naively.statistics.sums import SMALLEST_SQUARE, WEIGHT_NOISE, Sum
 from naively.typing import AnyArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from naively.statistics.divergence import Change
 
 VALUE_TOLERANCE = 2.0**-40
 """Sums of values that rows cannot leave are refused if they are off by more than this share of the largest so far."""
 
 ROUNDING = 1e-9
 """Sums that differ by no more than this share are equal, but for rounding."""
+
+KURTOSIS = 9.0
+"""Of numbers of which only the moments are known, for the chance that a variance moves: that of an exponential, not the
+3 of a normal distribution, as skewed columns are common."""
 
 
 def most_weight(weight: FloatArray, peak: FloatArray) -> FloatArray:
@@ -35,7 +45,7 @@ def has_impossible_spread(weight: FloatArray, total: FloatArray, square: FloatAr
 
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(Statistic):
     """Weight, sum and sum of squares of each column in each class; each Sum has shape (classes, columns).
 
     Parameters
@@ -53,6 +63,8 @@ class Moments:
         since nothing was ever forgotten. Rounding is judged by it.
     """
 
+    kind: ClassVar[str] = "moments"
+
     columns: tuple[str, ...]
     total: Sum
     observed: Sum | None = None
@@ -60,12 +72,9 @@ class Moments:
     peak: FloatArray | None = field(default=None, compare=False)
 
     @classmethod
-    def empty(cls, columns: tuple[str, ...], n_classes: int, observed: bool, square: bool) -> Moments:
-        """No rows at all."""
-        shape = (n_classes, len(columns))
-        return cls(
-            columns, Sum.zeros(shape), Sum.zeros(shape) if observed else None, Sum.zeros(shape) if square else None
-        )
+    def empty(cls, summary: Summary, columns: tuple[str, ...], n_classes: int) -> Moments:
+        zeros = Sum.zeros((n_classes, len(columns)))
+        return cls(columns, zeros, zeros if summary.observed else None, zeros if summary.squares else None)
 
     def _map(self, change: Callable[[Sum], Sum], columns: tuple[str, ...] | None = None) -> Moments:
         return Moments(
@@ -83,7 +92,6 @@ class Moments:
         return now if self.peak is None else np.maximum(now, self.peak)
 
     def __add__(self, other: Moments) -> Moments:
-        """Merge two tables of the same columns and classes."""
         merged = Moments(
             self.columns,
             self.total + other.total,
@@ -95,7 +103,6 @@ class Moments:
         return replace(merged, peak=np.maximum(np.maximum(self.largest, other.largest), merged.largest))
 
     def less(self, other: Moments, peak: FloatArray) -> Moments:
-        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
         return self._less(other, peak[:, None])
 
     def _less(self, other: Moments, peak: FloatArray) -> Moments:
@@ -126,18 +133,28 @@ class Moments:
         self._refuse_where(gone & (np.abs(part.high) > VALUE_TOLERANCE * scale), what)
         return part.zeroed(gone)
 
-    def impossible(self, class_weight: FloatArray, peak: FloatArray, yes_or_no: bool) -> AnyArray:
-        """Which cells no rows can leave: more known cells than rows, more "yes" than cells, events without a row."""
+    def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:
+        """Refuse what no rows can leave: more known cells than rows, more "yes" than cells, events without a row."""
         if self.observed is None:
             gone = class_weight[:, None] == 0
-            return np.asarray(gone & (np.abs(self.total.high) > VALUE_TOLERANCE * self.largest))
+            self._refuse_impossible(gone & (np.abs(self.total.high) > VALUE_TOLERANCE * self.largest))
+            return
         bad = self.observed.high > most_weight(class_weight, peak)[:, None]
-        if yes_or_no:
+        if summary.above is not None:
             bad |= self.total.high > most_weight(self.observed.high, peak[:, None])
         if self.square is not None:
             scale = peak[:, None] * self.largest
             bad |= has_impossible_spread(self.observed.high, self.total.high, self.square.high, scale)
-        return np.asarray(bad)
+        self._refuse_impossible(bad)
+
+    def refuse_overflow(self) -> None:
+        for part in (self.total, self.square):
+            if part is not None and not part.is_finite():
+                place = int(np.argwhere(~np.isfinite(part.high + part.low_or_zero))[0][1])
+                raise InputError(
+                    f"The sums of column {self.columns[place]!r} become too large for a float64. Rescale the column "
+                    "to within 1e150."
+                )
 
     def _refuse_where(self, bad: Any, what: str) -> None:
         if np.any(bad):
@@ -148,17 +165,14 @@ class Moments:
             )
 
     def scaled(self, factor: float) -> Moments:
-        """Every row's weight times a factor."""
         return self._map(lambda part: part * factor)
 
     def for_classes(self, positions: IntArray, n_classes: int) -> Moments:
-        """The same sums under another numbering of the classes; negative positions are dropped."""
         kept = positions >= 0
         shape = (n_classes, len(self.columns))
         return self._map(lambda part: part[kept].spread(shape, positions[kept]))
 
     def for_columns(self, columns: Sequence[str]) -> Moments:
-        """The sums of these columns in this order, zeros for one that is not here."""
         columns = tuple(columns)
         if columns == self.columns:
             return self
@@ -170,16 +184,80 @@ class Moments:
         shape = (self.total.shape[0], len(columns))
         return self._map(lambda part: part[:, sources].spread(shape, (slice(None), places)), columns)
 
-    def aligned_with(self, other: Moments) -> tuple[Moments, Moments]:
-        """Both under the same columns."""
-        if self.columns == other.columns:
-            return self, other
-        columns = tuple(dict.fromkeys(self.columns + other.columns))
-        return self.for_columns(columns), other.for_columns(columns)
+    def to_dict(self) -> dict[str, Any]:
+        parts = {"total": self.total, "observed": self.observed, "square": self.square}
+        sums = {name: None if part is None else sum_to_dict(part) for name, part in parts.items()}
+        return {**sums, **peak_to_dict(self.peak)}
 
-    def tidy(self) -> Moments:
-        """Nothing is kept for what has gone."""
-        return self
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any], summary: Summary, columns: tuple[str, ...], n_classes: int) -> Moments:
+        shape = (n_classes, len(columns))
+        require((entry["observed"] is not None) == summary.observed, "'observed' does not fit the summary")
+        require((entry["square"] is not None) == summary.squares, "'square' does not fit the summary")
+        return cls(
+            columns,
+            sum_from(entry["total"], shape, nonnegative=summary.nonnegative),
+            sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
+            sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
+            peak_from(entry, shape),
+        )
+
+    # -- Comparison -----------------------------------------------------------------------------------------------
+
+    def compare(self, other: Moments, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        if not summary.observed:
+            return self._compare_shares(other)
+        if summary.above is not None:
+            return self._compare_truths(other, rows)
+        return self._compare_normal(other, rows) if summary.squares else self._compare_rates(other, rows)
+
+    def _compare_shares(self, other: Moments) -> tuple[Change, FloatArray]:
+        """Whether a count is of one column, or of any other of the same kind."""
+        from naively.statistics.divergence import compare_cells
+
+        own = np.stack([self.total.high, other.total.high])
+        every = np.broadcast_to(own.sum(axis=2, keepdims=True), own.shape)
+        return compare_cells(np.stack([own, every - own], axis=-1)), every
+
+    def _compare_truths(self, other: Moments, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """No, yes, or missing."""
+        from naively.statistics.divergence import compare_cells, with_missing
+
+        yes, known = np.stack([self.total.high, other.total.high]), np.stack([self._weight(), other._weight()])
+        every = np.broadcast_to(rows[:, :, None], yes.shape)
+        return compare_cells(with_missing(np.stack([known - yes, yes], axis=-1), every)), every
+
+    def _compare_rates(self, other: Moments, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """Poisson distributions, and how often a cell is missing."""
+        from naively.statistics.divergence import compare_in_parts, poisson_divergence, two_sided
+
+        total, known = np.stack([self.total.high, other.total.high]), np.stack([self._weight(), other._weight()])
+        some = np.where(known > 0, known, 1.0)
+        rate, overall = total / some, total.sum(axis=0) / some.sum(axis=0)
+        error = np.sqrt(overall * (1 / some).sum(axis=0))
+        rates = two_sided(np.where(error > 0, (rate[0] - rate[1]) / np.where(error > 0, error, 1.0), 0.0))
+        bits = np.vectorize(poisson_divergence, otypes=[np.float64])
+        return compare_in_parts([rates], known, rows, lambda missing: bits(*rate, *missing))
+
+    def _compare_normal(self, other: Moments, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """Normal distributions, and how often a cell is missing."""
+        from scipy import special
+
+        from naively.statistics.divergence import compare_in_parts, normal_divergence, two_sided
+
+        known, mean, scatter = (np.stack(parts) for parts in zip(centred(self), centred(other), strict=True))
+        some = np.where(known > 0, known, 1.0)
+        variance = scatter / some
+        freedom = some.sum(axis=0) - 2
+        error = np.sqrt(scatter.sum(axis=0) / np.where(freedom > 0, freedom, 1.0) * (1 / some).sum(axis=0))
+        spread = np.sqrt((KURTOSIS - 1) * (1 / np.maximum(some - 1, 1.0)).sum(axis=0))
+        with np.errstate(divide="ignore", invalid="ignore"):  # the same value in all rows has no spread
+            gap = np.where(mean[0] == mean[1], 0.0, np.abs(mean[0] - mean[1]) / error)
+            ratio = np.where(variance[0] == variance[1], 0.0, np.log(variance[0]) - np.log(variance[1]))
+        means = np.where(freedom > 0, 2 * special.stdtr(np.maximum(freedom, 1.0), -gap), 1.0)
+        variances = np.where((some > 2).all(axis=0), two_sided(ratio / spread), 1.0)
+        tests = [means, variances]
+        return compare_in_parts(tests, known, rows, lambda missing: normal_divergence(mean, variance, missing))
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
@@ -238,3 +316,49 @@ def placed(everyone: FloatArray, own: FloatArray, codes: IntArray) -> FloatArray
     result = np.repeat(everyone[:, None, :], len(codes), axis=1)
     result[codes, np.arange(len(codes))] = own
     return np.asarray(result)
+
+
+# -- Means and variances ------------------------------------------------------------------------------------------
+
+
+class Centre(NamedTuple):
+    """Weight, mean and scatter (sum of squared deviations), and what rounding takes from the mean.
+
+    Each has shape (classes, ..., columns), or that without the classes where they are taken together.
+    """
+
+    weight: FloatArray
+    mean: FloatArray
+    scatter: FloatArray
+    rest: FloatArray
+
+
+def centred(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weight, mean and scatter (sum of squared deviations) of every column in every class, rounded once at the end."""
+    return centre(moments)[:3]
+
+
+def pooled(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same over all classes together."""
+    return pooled_centre(moments)[:3]
+
+
+def centre(moments: Moments) -> Centre:
+    """The centre of every column in every class."""
+    assert moments.observed is not None
+    assert moments.square is not None
+    return _centre(moments.observed, moments.total, moments.square)
+
+
+def pooled_centre(moments: Moments) -> Centre:
+    """The same over all classes together."""
+    assert moments.observed is not None
+    assert moments.square is not None
+    return _centre(moments.observed.total(0), moments.total.total(0), moments.square.total(0))
+
+
+def _centre(weight: Sum, total: Sum, square: Sum) -> Centre:
+    mean = total / Sum(np.where(weight.high == 0, 1.0, weight.high), weight.low)
+    spread = scatter(weight, total, total, square)
+    spread = np.where(spread > rounding_of(weight) * square.high, spread, 0.0)
+    return Centre(weight.high, mean.high, spread, np.broadcast_to(mean.low_or_zero, mean.shape))

@@ -13,18 +13,14 @@ import numpy as np
 
 from naively._checks import LARGEST_WEIGHT
 from naively.errors import ForgetError, InputError, SchemaError
-from naively.statistics.base import Summary
-from naively.statistics.counts import Counts
-from naively.statistics.histogram import Histograms
-from naively.statistics.joint import JointSums
+from naively.statistics.base import Statistic, Summary
 from naively.statistics.kept_rows import KeptRows
-from naively.statistics.moments import Moments, most_weight
+from naively.statistics.registry import empty_table
 from naively.statistics.sums import Sum
-from naively.statistics.tokens import Tokens
 from naively.table.labels import label_array, object_array
 from naively.typing import AnyArray, FloatArray, IntArray
 
-ColumnStatistics = Moments | Counts | Histograms | JointSums | Tokens
+ColumnStatistics = Any  # for readers that know which statistic they hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +33,7 @@ class Statistics:
         The class labels, sorted.
     class_weight : Sum of shape (n_classes,)
         The weight of the rows of each class.
-    tables : mapping from Summary to Moments, Counts, Histograms, JointSums or Tokens
+    tables : mapping from Summary to Statistic
         The statistics of the columns, those with equal summaries together.
     kept : KeptRows or None
         A sample of the rows, for the recipes that need one.
@@ -48,7 +44,7 @@ class Statistics:
 
     classes: AnyArray
     class_weight: Sum
-    tables: Mapping[Summary, ColumnStatistics]
+    tables: Mapping[Summary, Statistic]
     kept: KeptRows | None = None
     peak: FloatArray | None = None
 
@@ -65,7 +61,7 @@ class Statistics:
             self.classes.tolist() == other.classes.tolist()
             and self.class_weight == other.class_weight
             and self.tables.keys() == other.tables.keys()
-            and all(_same(table, other.tables[summary]) for summary, table in self.tables.items())
+            and all(same(table, other.tables[summary]) for summary, table in self.tables.items())
             and self.kept == other.kept
         )
 
@@ -81,11 +77,10 @@ class Statistics:
         left, right = self._aligned_with(other)
         with np.errstate(over="ignore", invalid="ignore"):
             tables = {
-                summary: _bounded(summary, _added(left.tables[summary], right.tables[summary]))
-                for summary in left.tables
+                summary: added(left.tables[summary], right.tables[summary]).bounded(summary) for summary in left.tables
             }
         for table in tables.values():
-            _refuse_overflow(table)
+            table.refuse_overflow()
         weight, peak = left.class_weight + right.class_weight, None
         if left.peak is not None or right.peak is not None:
             peak = np.maximum(np.maximum(left.largest_weight, right.largest_weight), weight.high)
@@ -101,9 +96,9 @@ class Statistics:
         if (weight.high < 0).any():
             label = left.classes.tolist()[int(np.argmin(weight.high))]
             raise ForgetError(f"More rows of class {label!r} would be forgotten than were learnt.")
-        tables = {summary: _subtracted(left.tables[summary], right.tables[summary], peak) for summary in left.tables}
+        tables = {summary: subtracted(left.tables[summary], right.tables[summary], peak) for summary in left.tables}
         for summary, table in tables.items():
-            refuse_impossible(summary, table, weight.high, peak)
+            table.check(summary, weight.high, peak)
         kept = None if left.kept is None else left.kept.less(right.kept, peak)
         return Statistics(left.classes, weight, tables, kept, peak).without_empty_classes()
 
@@ -113,12 +108,12 @@ class Statistics:
         with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused below
             tables = {summary: table.scaled(factor) for summary, table in self.tables.items()}
         for table in tables.values():
-            _refuse_overflow(table)
+            table.refuse_overflow()
         kept = None if self.kept is None else self.kept.scaled(factor)
         peak = None if self.peak is None else self.peak * factor
         return Statistics(self.classes, self.class_weight * factor, tables, kept, peak)
 
-    def table(self, summary: Summary) -> ColumnStatistics:
+    def table(self, summary: Summary) -> Statistic:
         """The statistics of that kind; empty ones if no column has them."""
         return self.tables.get(summary) or empty_table(summary, (), len(self.classes))
 
@@ -172,7 +167,7 @@ class Statistics:
         return replace(self, tables=tables)
 
 
-def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, table: ColumnStatistics) -> None:
+def _refuse_clash(tables: Mapping[Summary, Statistic], summary: Summary, table: Statistic) -> None:
     for other_summary, other in tables.items():
         kinds = {other_summary.kind, summary.kind}
         beside = kinds in ({"moments", "histogram"}, {"joint"}, {"tokens"})  # both are kept of some columns
@@ -181,19 +176,6 @@ def _refuse_clash(tables: Mapping[Summary, ColumnStatistics], summary: Summary, 
                 f"Column {sorted(shared)[0]!r} was counted in two ways: one model has {other_summary.words}; the other "
                 f"has {summary.words}. Use the same families and factors in both models."
             )
-
-
-def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> ColumnStatistics:
-    """The statistics of no rows."""
-    if summary.kind == "counts":
-        return Counts.empty(columns, n_classes)
-    if summary.kind == "histogram":
-        return Histograms.empty(columns, n_classes)
-    if summary.kind == "tokens":
-        return Tokens.empty(columns, n_classes)
-    if summary.kind == "joint":
-        return JointSums.empty(summary.labels, summary.numbers, n_classes)
-    return Moments.empty(columns, n_classes, summary.observed, summary.squares)
 
 
 def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
@@ -231,53 +213,21 @@ def _is_text(classes: AnyArray) -> bool:
     return isinstance(classes.tolist()[0], str)
 
 
-def _bounded(summary: Summary, table: ColumnStatistics) -> ColumnStatistics:
-    """The same within the size that the user has set."""
-    if summary.view is None or summary.view.most_tokens is None or not isinstance(table, Tokens):
-        return table
-    return table.pruned(summary.view.most_tokens)
+def added(left: Statistic, right: Statistic) -> Statistic:
+    """The statistic of the rows of both, whatever their columns and values."""
+    left, right = left.aligned_with(right)
+    return left + right
 
 
-def _added(left: ColumnStatistics, right: ColumnStatistics) -> ColumnStatistics:
-    left, right = left.aligned_with(right)  # type: ignore[arg-type]
-    return left + right  # type: ignore[operator]
+def subtracted(left: Statistic, right: Statistic, peak: FloatArray) -> Statistic:
+    """The first statistic without the rows of the second; `peak` as in `Statistic.less`."""
+    left, right = left.aligned_with(right)
+    return left.less(right, peak).tidy()
 
 
-def _subtracted(left: ColumnStatistics, right: ColumnStatistics, peak: FloatArray) -> ColumnStatistics:
-    left, right = left.aligned_with(right)  # type: ignore[arg-type]
-    return left.less(right, peak).tidy()  # type: ignore[arg-type]
-
-
-def _same(first: ColumnStatistics, second: ColumnStatistics) -> bool:
+def same(first: Statistic, second: Statistic) -> bool:
+    """Whether two statistics are equal to the last bit, whatever the order of their columns."""
     return sorted(first.columns) == sorted(second.columns) and first == second.for_columns(first.columns)
-
-
-def refuse_impossible(
-    summary: Summary, table: ColumnStatistics, class_weight: FloatArray, peak: FloatArray | None = None
-) -> None:
-    """Refuse what no rows can leave: more known cells than rows, more "yes" than cells, events without a row."""
-    peak = class_weight if peak is None else peak
-    if isinstance(table, Histograms):
-        return
-    most = most_weight(class_weight, peak)[:, None]
-    if isinstance(table, JointSums):
-        table.refuse_impossible(class_weight, peak)
-        return
-    if isinstance(table, Tokens):
-        observed = [one.observed.high for one in table.tables]
-        bad = np.stack(observed, axis=1) > most if observed else np.zeros((len(most), 0), dtype=bool)
-    elif isinstance(table, Counts):
-        known = np.add.reduceat(np.column_stack([table.cells.high, class_weight * 0]), table.offsets[:-1], axis=1)
-        known = np.where(np.diff(table.offsets) > 0, known, 0.0)
-        bad = known > most
-    else:
-        bad = table.impossible(class_weight, peak, summary.above is not None)
-    if bad.any():
-        column = table.columns[int(np.argwhere(bad)[0][1])]
-        raise ForgetError(
-            f"Column {column!r}: no rows could leave what would be left, so these rows were never all learnt by this "
-            "model (or with other weights or classes). Forget only rows that were learnt."
-        )
 
 
 def refuse_heavy(class_weight: FloatArray, factor: float = 1.0) -> None:
@@ -288,17 +238,3 @@ def refuse_heavy(class_weight: FloatArray, factor: float = 1.0) -> None:
             f"{float(class_weight.sum()):.3g} times {factor:g}. Use smaller weights: a common factor changes no "
             "estimate of the recipe 'textbook'."
         )
-
-
-def _refuse_overflow(table: ColumnStatistics) -> None:
-    """Refuse sums that have become too large for a float64."""
-    if isinstance(table, JointSums):
-        table.refuse_overflow()
-    elif isinstance(table, Moments):
-        for part in (table.total, table.square):
-            if part is not None and not part.is_finite():
-                place = int(np.argwhere(~np.isfinite(part.high + part.low_or_zero))[0][1])
-                raise InputError(
-                    f"The sums of column {table.columns[place]!r} become too large for a float64. Rescale the column "
-                    "to within 1e150."
-                )

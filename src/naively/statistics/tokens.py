@@ -6,107 +6,30 @@ zero are not stored, so that the size follows what was read, not the number of c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from naively._read_only import read_only_property
 from naively.errors import ForgetError
+from naively.statistics.base import Statistic, Summary
+from naively.statistics.moments import most_weight
+from naively.statistics.plain import ascends, require, sum_from, sum_to_dict, text_from, whole_numbers_from
 from naively.statistics.sums import WEIGHT_NOISE, Sum
-from naively.text.tally import TokenIndex
+from naively.statistics.vocabulary import Vocabulary as Vocabulary
+from naively.text.tokenise import View, token_hash
 from naively.typing import AnyArray, FloatArray, IntArray
 
+if TYPE_CHECKING:
+    from naively.statistics.divergence import Change
 
-@dataclass(frozen=True, eq=False)
-class Vocabulary:
-    """Tokens, in the order of their hashes.
+PARTS = ("mass", "documents", "observed", "dropped")
+"""The sums of a token table."""
 
-    Parameters
-    ----------
-    hashes : ndarray of uint64
-        Distinct and sorted. Two tokens with the same hash would count as one: among a million tokens the chance that
-        any two do is below 3e-8.
-    starts, lengths : ndarray of int64
-        Where the letters of each token stand; length 0 where only the hash is kept.
-    letters : ndarray of uint8
-        UTF-8, in no order.
-    """
-
-    hashes: AnyArray
-    starts: IntArray
-    lengths: IntArray
-    letters: AnyArray
-
-    @classmethod
-    def empty(cls) -> Vocabulary:
-        """No tokens."""
-        none = np.zeros(0, dtype=np.int64)
-        return cls(np.zeros(0, dtype=np.uint64), none, none, np.zeros(0, dtype=np.uint8))
-
-    @classmethod
-    def of(cls, hashes: AnyArray, texts: Sequence[str]) -> Vocabulary:
-        """From distinct hashes in any order and what the tokens look like."""
-        spelled = [text.encode("utf-8", "surrogatepass") for text in texts]
-        lengths = np.fromiter(map(len, spelled), np.int64, len(spelled))
-        return cls.of_letters(hashes, lengths, np.frombuffer(b"".join(spelled), dtype=np.uint8))
-
-    @classmethod
-    def of_letters(cls, hashes: AnyArray, lengths: IntArray, letters: AnyArray) -> Vocabulary:
-        """From distinct hashes in any order, and the letters of one token after the other."""
-        order = np.argsort(hashes)
-        starts = np.cumsum(lengths) - lengths
-        return cls(hashes[order], starts[order], lengths[order], letters)
-
-    def __len__(self) -> int:
-        return len(self.hashes)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Vocabulary):
-            return NotImplemented
-        return bool(np.array_equal(self.hashes, other.hashes)) and self.texts() == other.texts()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def texts(self, places: IntArray | None = None) -> list[str]:
-        """What tokens look like: these, or all."""
-        starts, lengths = (self.starts, self.lengths) if places is None else (self.starts[places], self.lengths[places])
-        letters = self.letters.tobytes()
-        spans = zip(starts.tolist(), (starts + lengths).tolist(), strict=True)
-        return [letters[start:end].decode("utf-8", "surrogatepass") for start, end in spans]
-
-    def places(self, hashes: AnyArray) -> IntArray:
-        """Where tokens stand; -1 for those that are not known."""
-        return self.index.places(hashes)
-
-    @cached_property
-    def index(self) -> TokenIndex:
-        """The tokens, ready to be looked up."""
-        return TokenIndex(self.hashes)
-
-    def merged(self, other: Vocabulary) -> Vocabulary:
-        """The tokens of both."""
-        if len(other) > len(self):
-            return other.merged(self)
-        new = np.flatnonzero(self.places(other.hashes) < 0)
-        if not len(new):
-            return self
-        added = other.chosen(new)
-        before = np.searchsorted(self.hashes, added.hashes)
-        return Vocabulary(
-            np.insert(self.hashes, before, added.hashes),
-            np.insert(self.starts, before, added.starts + len(self.letters)),
-            np.insert(self.lengths, before, added.lengths),
-            np.concatenate([self.letters, added.letters]),
-        )
-
-    def chosen(self, kept: AnyArray) -> Vocabulary:
-        """Some of the tokens, by a mask or by sorted positions, and their letters alone."""
-        starts, lengths = self.starts[kept], self.lengths[kept]
-        firsts = np.cumsum(lengths) - lengths
-        within = np.arange(int(lengths.sum())) - np.repeat(firsts, lengths)
-        return Vocabulary(self.hashes[kept], firsts, lengths, self.letters[np.repeat(starts, lengths) + within])
+TOKENS = 10_000
+"""Texts are compared on at most so many tokens, those that most texts have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +175,32 @@ class TokenTable:
             self.dropped[stays].spread(shape, positions[stays]),
         )._without_unused()
 
+    # -- in a file ------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain values: hashes are whole numbers below 2**64, tokens are text."""
+        parts = {name: sum_to_dict(getattr(self, name)) for name in PARTS}
+        known = self.vocabulary
+        return {"hashes": known.hashes.tolist(), "tokens": known.texts(), "cells": self.cells.tolist(), **parts}
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any], n_classes: int, view: View) -> TokenTable:
+        """The inverse of `to_dict`, with every check, for tokens of this view."""
+        hashes, cells = whole_numbers_from(entry["hashes"], np.uint64), whole_numbers_from(entry["cells"], np.int64)
+        tokens, n_tokens = [text_from(token) for token in entry["tokens"]], len(hashes)
+        require(ascends(hashes), "the hashes of tokens must ascend")
+        require(len(tokens) == n_tokens, "a text per token")
+        require(view.buckets is None or (n_tokens == 0 or int(hashes[-1]) < view.buckets), "a bucket is out of range")
+        if view.buckets is None and view.longest == 1:
+            fits = all(token_hash(token) == int(bits) for token, bits in zip(tokens, hashes, strict=True))
+            require(fits, "a token does not fit its hash")
+        require(ascends(cells), "the cells of tokens must ascend")
+        inside = len(cells) == 0 or (int(cells[0]) >= 0 and int(cells[-1]) < n_tokens * n_classes)
+        require(inside, "a cell is out of range")
+        shapes = {"mass": cells.shape, "documents": cells.shape, "observed": (n_classes,), "dropped": (n_classes,)}
+        sums = [sum_from(entry[name], shapes[name], nonnegative=True) for name in PARTS]
+        return cls(Vocabulary.of(hashes, tokens), n_classes, cells, *sums)
+
     # -- fewer tokens ---------------------------------------------------------------------------------------------
 
     def _chosen(self, kept: AnyArray) -> TokenTable:
@@ -314,7 +263,7 @@ class TokenTable:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class Tokens(Statistic):
     """The token tables of some text columns.
 
     Parameters
@@ -325,37 +274,33 @@ class Tokens:
         One per column.
     """
 
+    kind: ClassVar[str] = "tokens"
+
     columns: tuple[str, ...]
     n_classes: int
     tables: tuple[TokenTable, ...]
 
     @classmethod
-    def empty(cls, columns: tuple[str, ...], n_classes: int) -> Tokens:
-        """No rows at all."""
+    def empty(cls, summary: Summary, columns: tuple[str, ...], n_classes: int) -> Tokens:
         return cls(columns, n_classes, tuple(TokenTable.empty(n_classes) for _ in columns))
 
     def __add__(self, other: Tokens) -> Tokens:
-        """Merge two of the same columns and classes."""
         tables = tuple(mine + theirs for mine, theirs in zip(self.tables, other.tables, strict=True))
         return Tokens(self.columns, self.n_classes, tables)
 
     def less(self, other: Tokens, peak: FloatArray) -> Tokens:
-        """Forget; the caller has aligned the two. `peak` (classes,) is the largest weight that each class has had."""
         pairs = zip(self.columns, self.tables, other.tables, strict=True)
         tables = tuple(mine.less(theirs, peak, name) for name, mine, theirs in pairs)
         return Tokens(self.columns, self.n_classes, tables)
 
     def scaled(self, factor: float) -> Tokens:
-        """Every row's weight times a factor."""
         return replace(self, tables=tuple(table.scaled(factor) for table in self.tables))
 
     def for_classes(self, positions: IntArray, n_classes: int) -> Tokens:
-        """The same under another numbering of the classes; negative positions are dropped."""
         tables = tuple(table.for_classes(positions, n_classes) for table in self.tables)
         return Tokens(self.columns, n_classes, tables)
 
     def for_columns(self, columns: Sequence[str]) -> Tokens:
-        """The tables of these columns in this order, empty for one that is not here."""
         columns = tuple(columns)
         if columns == self.columns:
             return self
@@ -363,18 +308,56 @@ class Tokens:
         empty = TokenTable.empty(self.n_classes)
         return Tokens(columns, self.n_classes, tuple(known.get(name, empty) for name in columns))
 
-    def aligned_with(self, other: Tokens) -> tuple[Tokens, Tokens]:
-        """Both under the same columns."""
-        columns = tuple(dict.fromkeys(self.columns + other.columns))
-        return self.for_columns(columns), other.for_columns(columns)
-
-    def pruned(self, most: int) -> Tokens:
-        """The same with at most so many tokens in each column."""
+    def bounded(self, summary: Summary) -> Tokens:
+        """The same with at most as many tokens in each column as the view of the summary allows."""
+        if summary.view is None or summary.view.most_tokens is None:
+            return self
+        most = summary.view.most_tokens
         return replace(self, tables=tuple(table.pruned(most) for table in self.tables))
 
-    def tidy(self) -> Tokens:
-        """Nothing is left to tidy: forgetting drops what no row has any more."""
-        return self
+    def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:
+        """Refuse more texts than rows."""
+        most = most_weight(class_weight, peak)
+        if self.tables:
+            self._refuse_impossible(np.stack([one.observed.high > most for one in self.tables], axis=1))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"texts": [one.to_dict() for one in self.tables]}
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any], summary: Summary, columns: tuple[str, ...], n_classes: int) -> Tokens:
+        assert summary.view is not None
+        require(len(entry["texts"]) == len(columns), "as many token tables as text columns")
+        tables = tuple(TokenTable.from_dict(one, n_classes, summary.view) for one in entry["texts"])
+        return cls(columns, n_classes, tables)
+
+    def compare(self, other: Tokens, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """How much of the mass each of the commonest tokens has, and how many texts have it."""
+        from naively.statistics.divergence import side_by_side
+
+        pairs = zip(self.tables, other.tables, strict=True)
+        return side_by_side([_compared(mine, theirs, rows) for mine, theirs in pairs])
+
+
+def _compared(before: TokenTable, after: TokenTable, rows: FloatArray) -> tuple[Change, FloatArray]:
+    """How much of the mass each of the commonest tokens has; the tests are whether texts have it, one by one."""
+    from naively.statistics.divergence import Change, compare_cells, with_missing
+
+    both = before + after
+    common = np.sort(np.argsort(-both.document_frequency, kind="stable")[:TOKENS])
+    places = [one.vocabulary.places(both.vocabulary.hashes[common]) for one in (before, after)]
+    sides = list(zip((before, after), places, strict=True))
+    mass, documents = (
+        np.stack([np.where(at >= 0, one.at(getattr(one, part).high, np.maximum(at, 0)).T, 0.0) for one, at in sides])
+        for part in ("mass", "documents")
+    )
+    known = np.stack([before.observed.high, after.observed.high])
+    tests = [compare_cells(np.stack([known[..., None] - documents, documents], axis=-1)).p_value]
+    tests.append(compare_cells(with_missing(known[..., None], rows)).p_value[:, None])
+    p_values = np.concatenate(tests, axis=1)
+    change = compare_cells(mass)
+    p_value = np.minimum(1.0, p_values.shape[1] * p_values.min(axis=1))
+    return Change(change.bits, change.expected, p_value), rows
 
 
 def masses(places: IntArray, weights: FloatArray, n_places: int) -> FloatArray:

@@ -12,13 +12,12 @@ from naively.errors import ParameterError, SchemaError
 from naively.families import Categorical, Estimate, Family, Stacked, Text
 from naively.families.categorical import LabelTables
 from naively.families.curves import Curve, Curves
-from naively.families.gaussian import centred
 from naively.schema import Schema
 from naively.scoring.model import Factor
 from naively.statistics.counts import Counts
 from naively.statistics.histogram import Histograms
 from naively.statistics.kept_rows import KeptRows
-from naively.statistics.moments import Moments
+from naively.statistics.moments import Moments, centred
 from naively.statistics.statistics import Statistics
 from naively.statistics.tokens import Tokens
 from naively.typing import AnyArray, FloatArray, IntArray, Label

@@ -5,6 +5,7 @@ Distances are Jensen-Shannon divergences in bits: 0 for equal distributions, 1 f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,3 +140,53 @@ def poisson_divergence(rate: float, other_rate: float, missing: float, other_mis
 
 def _missing_divergence(missing: FloatArray) -> FloatArray:
     return divergence(missing[0][..., None], missing[1][..., None])
+
+
+# -- columns of a statistic -------------------------------------------------------------------------------------------
+
+
+def side_by_side(columns: list[tuple[Change, FloatArray]]) -> tuple[Change, FloatArray]:
+    """The changes of columns, (classes,) each, and the weights that were compared, as arrays with a last axis more."""
+    changes, weights = zip(*columns, strict=True)
+    return Change(*(np.stack(parts, axis=-1) for parts in zip(*changes, strict=True))), np.stack(weights, axis=-1)
+
+
+def compare_tables(tables: list[FloatArray]) -> tuple[Change, FloatArray]:
+    """The changes of columns with tables (2, classes, cells) of their own."""
+    return side_by_side([(compare_cells(cells), cells.sum(axis=-1)) for cells in tables])
+
+
+def with_missing(cells: FloatArray, rows: FloatArray) -> FloatArray:
+    """Counts (..., cells) with a last cell for those of the rows that have no value."""
+    missing = rows - cells.sum(axis=-1)
+    return np.concatenate([cells, np.where(missing > 1e-9 * rows, missing, 0.0)[..., None]], axis=-1)
+
+
+def two_sided(deviation: FloatArray) -> FloatArray:
+    """The p-values of deviations in standard errors."""
+    return np.asarray(2 * special.ndtr(-np.abs(deviation)))
+
+
+def compare_in_parts(
+    tests: list[FloatArray], known: FloatArray, rows: FloatArray, bits: Callable[[FloatArray], FloatArray]
+) -> tuple[Change, FloatArray]:
+    """A change that is tested in parts, one of them the missing cells: the surest, times their number (Bonferroni).
+
+    Parameters
+    ----------
+    tests : list of ndarray of shape (classes, columns)
+        The p-values of the known cells.
+    known : ndarray of shape (2, classes, columns)
+        The weight of the known cells.
+    rows : ndarray of shape (2, classes)
+        The weight of the rows.
+    bits : callable
+        Gives the divergence from the shares of missing cells, (2, classes, columns).
+    """
+    every = np.broadcast_to(rows[:, :, None], known.shape)
+    cells = with_missing(known[..., None], every)
+    missing = cells[..., 1] / np.where(every > 0, every, 1.0)
+    p_values = [np.where((known > 0).all(axis=0), p_value, 1.0) for p_value in tests]
+    n_parts = len(tests) + missing.any(axis=0)
+    p_value = np.minimum(1.0, n_parts * np.min([*p_values, compare_cells(cells).p_value], axis=0))
+    return Change(bits(missing), by_chance(n_parts, np.where(every > 0, every, 1.0)), p_value), every
