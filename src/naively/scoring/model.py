@@ -16,7 +16,7 @@ import numpy as np
 from naively.blas import one_blas_thread
 from naively.engines.threads import in_order
 from naively.errors import InputError
-from naively.families import Estimate, Family, JointFamily
+from naively.families import Estimate, Family
 from naively.families.linear import LinearEstimate
 from naively.schema import Schema
 from naively.smoothing import Smoothing
@@ -50,7 +50,7 @@ class Factor:
     @property
     def joins(self) -> bool:
         """Whether several columns give their evidence as one term."""
-        return isinstance(self.family, JointFamily) and len(self.members) > 1
+        return self.family.one_term and len(self.members) > 1
 
 
 def make_factors(
@@ -151,13 +151,13 @@ class Scorer:
 
     def _blas_limits(self) -> Any:
         """For estimates that are matrix products: these are small, and threads would only wait for each other."""
-        linear = any(isinstance(factor.estimate, LinearEstimate) for factor in self.factors)
+        linear = any(factor.estimate.reads_sparse for factor in self.factors)
         return one_blas_thread() if linear else nullcontext()
 
     def _cells_per_row(self, table: Table) -> int:
         """How many cells of a row are read."""
         sparse = isinstance(table, SparseTable) and all(
-            isinstance(factor.estimate, LinearEstimate) for factor in self.factors
+            factor.estimate.reads_sparse for factor in self.factors
         )
         if sparse and isinstance(table, SparseTable):
             return int(table.matrix.nnz // table.n_rows)
@@ -179,7 +179,7 @@ class Scorer:
 
     def _reader(self, factor: Factor, table: Table, positions: IntArray | None) -> Callable[[FloatArray, slice], None]:
         estimate: Any = factor.estimate
-        if isinstance(table, SparseTable) and isinstance(estimate, LinearEstimate):
+        if isinstance(table, SparseTable) and estimate.reads_sparse:
             chosen = self._chosen(factor, positions)
             return lambda scores, rows: estimate.add_sparse(scores, checked_cells(table, chosen, rows, estimate))
         read = self._read(factor, table, positions)
