@@ -1186,7 +1186,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _require_no_stacking(self, what: str) -> None:
         for factor in self._estimated()[0].factors:
-            if not factor.family.is_distribution:
+            if not factor.family.compares_rows:
                 column = self.schema_.names[int(factor.members[0])]
                 raise ParameterError(
                     f"{what}: column {column!r} is read by {factor.family!r}, which "

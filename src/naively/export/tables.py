@@ -33,7 +33,7 @@ from naively.typing import AnyArray
 
 LARGEST = float(np.finfo(np.float64).max)
 
-SPECIAL = ("labels", "numbers", "cuts", "most_cells", "view")
+SPECIAL = ("labels", "numbers", "cuts", "most_cells", "view", "logs")
 """What only some summaries have."""
 
 # -- writing --------------------------------------------------------------------------------------------------------
@@ -74,7 +74,8 @@ def table_to_dict(summary: Summary, table: ColumnStatistics) -> dict[str, Any]:
         return {**common, "histograms": [_histogram_to_dict(one) for one in table.histograms]}
     parts = {"total": table.total, "observed": table.observed, "square": table.square}
     sums = {name: None if part is None else sum_to_dict(part) for name, part in parts.items()}
-    return {**common, **sums, **peak_to_dict(table.peak)}
+    logs = {} if table.log is None else {"log": sum_to_dict(table.log)}
+    return {**common, **sums, **logs, **peak_to_dict(table.peak)}
 
 
 def peak_to_dict(peak: AnyArray | None) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def summary_from(entry: Any) -> Summary:
     summary = Summary(**{**given, "view": view_from(given.get("view"))})
     known = summary.kind in ("moments", "counts", "histogram", "joint", "tokens")
     require(known, f"unknown kind of statistics {summary.kind!r:.60}")
-    for flag in (summary.observed, summary.squares, summary.nonnegative):
+    for flag in (summary.observed, summary.squares, summary.nonnegative, summary.logs):
         flag_from(flag)
     require(summary.above is None or type(summary.above) in (int, float), "a threshold must be a number")
     require(summary.most_cells in (None, FINE), f"unknown size of a histogram {summary.most_cells!r:.60}")
@@ -139,6 +140,7 @@ def table_from(entry: Mapping[str, Any], summary: Summary, n_classes: int) -> Co
         sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
         sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
         peak_from(entry, shape),
+        sum_from(entry["log"], shape, nonnegative=False) if summary.logs else None,
     )
 
 

@@ -212,6 +212,9 @@ class Family:
     together: ClassVar[bool] = False
     """Whether its columns are read together: a column then keeps those of the summaries that concern it."""
 
+    compares_rows: ClassVar[bool] = True
+    """Whether a larger evidence means a more usual row, and not only that it speaks for a class."""
+
     one_term: ClassVar[bool] = False
     """Whether all its columns have one term of evidence, called `term`, and not one each."""
 
@@ -267,6 +270,11 @@ class Family:
     def effect(self, *tables: Any) -> FloatArray:
         """How far the extreme class means of each column are apart, in standard deviations within the classes."""
         return ranking.effect(self, tables)
+
+    @property
+    def term(self) -> str:
+        """What the evidence is called where all columns have one term."""
+        return self.name()
 
     @property
     def as_given(self) -> Any:

@@ -262,7 +262,7 @@ def _hits(cells: AnyArray, forbidden: AnyArray) -> AnyArray:
     return np.asarray(cells.astype(np.float64) @ forbidden.T.astype(np.float64) > 0)
 
 
-def left_out(moments: Moments, estimate: Callable[[Moments], LinearEstimate], above: float | None = None) -> LeftOut:
+def left_out(moments: Moments, estimate: Callable[[Moments], Estimate], above: float | None = None) -> LeftOut:
     """Leave-one-out: the same estimate, of sums without one row at a time."""
 
     def evidence(block: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:

@@ -49,6 +49,7 @@ class Stacked(Family):
     """
 
     is_distribution: ClassVar[bool] = False
+    compares_rows: ClassVar[bool] = False
 
     densities: tuple[str, ...] = DENSITIES
 

@@ -85,6 +85,7 @@ class Text(Family):
 
     accepts: ClassVar[tuple[Kind, ...]] = ("label", "text", "mixed", "empty")  # mixed: the cell at fault is named
     is_distribution: ClassVar[bool] = False  # of tokens, given how many there are; not of a cell's values
+    compares_rows: ClassVar[bool] = False
 
     words: Lengths | None = (1, 2)
     characters: Lengths | None = None

@@ -113,7 +113,7 @@ class Scorer:
         self.factors, self.n_classes = factors, n_classes
         self.n_columns = len(names)
         joined = [factor for factor in factors if factor.joins]
-        self.names = [*names, *(factor.family.term for factor in joined)] if joined else names  # type: ignore[attr-defined]
+        self.names = [*names, *(factor.family.term for factor in joined)] if joined else names
         self.terms = {id(factor): self.n_columns + place for place, factor in enumerate(joined)}
         self.silent = {names[member] for factor in joined for member in factor.members.tolist()}
 
@@ -202,8 +202,8 @@ def chosen_columns(members: IntArray, positions: IntArray | None, n_columns: int
 def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callable[[slice], AnyArray]:
     """A function from a slice of rows to the block of the chosen columns that the estimate reads."""
     if estimate.reads == "numbers":
-        nonnegative = getattr(estimate, "nonnegative", False)
-        return lambda rows: checked_numbers(table, chosen, rows, nonnegative)
+        nonnegative, positive = getattr(estimate, "nonnegative", False), getattr(estimate, "positive", False)
+        return lambda rows: checked_numbers(table, chosen, rows, nonnegative, positive)
     if estimate.reads == "texts":
         return text_reader(table, range(table.n_columns) if chosen is None else chosen.tolist())
     if estimate.reads == "both":
@@ -227,13 +227,17 @@ def _all(table: Table) -> slice:
     return slice(0, table.n_rows)
 
 
-def checked_numbers(table: Table, chosen: IntArray | None, rows: slice, nonnegative: bool) -> FloatArray:
-    """A block of numbers without infinities and, for counts, without negative ones."""
+def checked_numbers(
+    table: Table, chosen: IntArray | None, rows: slice, nonnegative: bool, positive: bool = False
+) -> FloatArray:
+    """A block of numbers without infinities and, if these are not allowed, without negative ones or zeros."""
     block = table.numbers(chosen, rows)
     if np.isinf(block).any():
         _refuse(table, chosen, rows, np.isinf(block), "Input X contains infinity", "Use NaN for what is not known")
     if nonnegative and (block < 0).any():
         _refuse(table, chosen, rows, block < 0, "Negative values in data, where counts belong", "Check the column")
+    if positive and (block <= 0).any():
+        _refuse(table, chosen, rows, block <= 0, "Numbers must be above 0 for the family", "Check the column")
     return block
 
 

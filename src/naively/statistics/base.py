@@ -19,6 +19,8 @@ class Summary:
         of the tokens of texts.
     observed, squares : bool
         Whether the weight of known cells and the squares are wanted.
+    logs : bool
+        Whether the sums of logarithms are wanted; numbers that are not above 0 are then refused.
     above : float, optional
         Sum not x but whether x is above this.
     nonnegative : bool
@@ -45,6 +47,7 @@ class Summary:
     cuts: tuple[tuple[float, ...] | None, ...] = ()
     view: View | None = None
     most_cells: int | None = None
+    logs: bool = False
 
     @property
     def members(self) -> tuple[str, ...]:

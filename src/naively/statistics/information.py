@@ -129,7 +129,7 @@ def density_information(
             joint = np.exp(logs) * shares.T
             mixture = joint.sum(axis=2)
             entropy = special.xlogy(mixture, mixture)
-            gain = np.where(joint > 0, joint * logs, 0.0).sum(axis=2) - entropy
+            gain = (joint * np.where(joint > 0, logs, 0.0)).sum(axis=2) - entropy
             result += (weight * half * gain).sum(axis=0)
     return np.asarray(np.clip(result / np.log(2), 0.0, None))
 

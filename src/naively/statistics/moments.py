@@ -15,6 +15,9 @@ from naively.typing import AnyArray, FloatArray, IntArray
 VALUE_TOLERANCE = 2.0**-40
 """Sums of values that rows cannot leave are refused if they are off by more than this share of the largest so far."""
 
+LARGEST_LOG = 745.0
+"""The logarithms of numbers above 0 are no larger than this, in size."""
+
 ROUNDING = 1e-9
 """Sums that differ by no more than this share are equal, but for rounding."""
 
@@ -34,6 +37,14 @@ def has_impossible_spread(weight: FloatArray, total: FloatArray, square: FloatAr
         return np.asarray(total**2 > weight * square * (1 + ROUNDING) + rounding)
 
 
+def has_impossible_logs(weight: FloatArray, total: FloatArray, log: FloatArray, peak: FloatArray) -> AnyArray:
+    """Where the mean of logarithms is above the logarithm of the mean, which no numbers above 0 have."""
+    known = (weight > 0) & (total > 0)
+    most = np.log(np.where(known, total, 1.0) / np.where(known, weight, 1.0))
+    slack = ROUNDING * (1 + np.abs(most)) * weight + VALUE_TOLERANCE * LARGEST_LOG * peak
+    return np.asarray(known & (log > weight * most + slack))
+
+
 @dataclass(frozen=True)
 class Moments:
     """Weight, sum and sum of squares of each column in each class; each Sum has shape (classes, columns).
@@ -51,6 +62,8 @@ class Moments:
     peak : ndarray of shape (classes, columns) or None
         The largest that `square` (or `total`, where there is no `square`) has been; None: it is the present one,
         since nothing was ever forgotten. Rounding is judged by it.
+    log : Sum or None
+        Sum of weight * log(x); None where no family asks for it.
     """
 
     columns: tuple[str, ...]
@@ -58,14 +71,18 @@ class Moments:
     observed: Sum | None = None
     square: Sum | None = None
     peak: FloatArray | None = field(default=None, compare=False)
+    log: Sum | None = None
 
     @classmethod
-    def empty(cls, columns: tuple[str, ...], n_classes: int, observed: bool, square: bool) -> Moments:
+    def empty(
+        cls, columns: tuple[str, ...], n_classes: int, observed: bool, square: bool, log: bool = False
+    ) -> Moments:
         """No rows at all."""
-        shape = (n_classes, len(columns))
-        return cls(
-            columns, Sum.zeros(shape), Sum.zeros(shape) if observed else None, Sum.zeros(shape) if square else None
+        total, *parts = (
+            Sum.zeros((n_classes, len(columns))) if wanted else None for wanted in (True, observed, square, log)
         )
+        assert total is not None
+        return cls(columns, total, parts[0], parts[1], log=parts[2])
 
     def _map(self, change: Callable[[Sum], Sum], columns: tuple[str, ...] | None = None) -> Moments:
         return Moments(
@@ -74,6 +91,7 @@ class Moments:
             None if self.observed is None else change(self.observed),
             None if self.square is None else change(self.square),
             None if self.peak is None else change(Sum(self.peak)).high,
+            None if self.log is None else change(self.log),
         )
 
     @property
@@ -89,6 +107,7 @@ class Moments:
             self.total + other.total,
             None if self.observed is None or other.observed is None else self.observed + other.observed,
             None if self.square is None or other.square is None else self.square + other.square,
+            log=None if self.log is None or other.log is None else self.log + other.log,
         )
         if self.peak is None and other.peak is None:
             return merged
@@ -104,6 +123,7 @@ class Moments:
         scale = largest if self.square is None else np.sqrt(peak * np.maximum(largest, 0.0))
         total = (self.total - other.total).without_noise(scale)
         observed = square = None
+        log = None if self.log is None or other.log is None else self.log - other.log
         if self.square is not None and other.square is not None:
             square = self._not_negative((self.square - other.square).without_noise(largest), largest, "sum of squares")
         else:  # what is summed without its squares is never negative
@@ -115,7 +135,9 @@ class Moments:
             total = self._gone(total, gone, scale, "sum where no weight is left")
             if square is not None:
                 square = self._gone(square, gone, largest, "sum of squares where no weight is left")
-        return Moments(self.columns, total, observed, square, largest)
+            if log is not None:
+                log = self._gone(log, gone, LARGEST_LOG * peak, "sum of logarithms where no weight is left")
+        return Moments(self.columns, total, observed, square, largest, log)
 
     def _not_negative(self, part: Sum, scale: FloatArray, what: str) -> Sum:
         self._refuse_where(part.high < -VALUE_TOLERANCE * scale, what)
@@ -137,6 +159,8 @@ class Moments:
         if self.square is not None:
             scale = peak[:, None] * self.largest
             bad |= has_impossible_spread(self.observed.high, self.total.high, self.square.high, scale)
+        if self.log is not None:
+            bad |= has_impossible_logs(self.observed.high, self.total.high, self.log.high, peak[:, None])
         return np.asarray(bad)
 
     def _refuse_where(self, bad: Any, what: str) -> None:
@@ -202,6 +226,7 @@ class Moments:
             beside(self.total, own.total),
             None if self.observed is None or own.observed is None else beside(self.observed, own.observed),
             None if self.square is None or own.square is None else beside(self.square, own.square),
+            log=None if self.log is None or own.log is None else beside(self.log, own.log),
         )
 
     def of_own_class(self, block: FloatArray, codes: IntArray, weights: FloatArray) -> Moments:
@@ -225,7 +250,9 @@ class Moments:
         values = np.where(missing, 0.0, block)
         total = Sum(weight) * Sum(values)
         observed = None if self.observed is None else Sum(weight)
-        return Moments(self.columns, total, observed, None if self.square is None else total * Sum(values))
+        square = None if self.square is None else total * Sum(values)
+        log = None if self.log is None else Sum(weight) * Sum(np.log(np.where(missing, 1.0, block)))
+        return Moments(self.columns, total, observed, square, log=log)
 
 
 def placed(everyone: FloatArray, own: FloatArray, codes: IntArray) -> FloatArray:

@@ -193,7 +193,7 @@ def empty_table(summary: Summary, columns: tuple[str, ...], n_classes: int) -> C
         return Tokens.empty(columns, n_classes)
     if summary.kind == "joint":
         return JointSums.empty(summary.labels, summary.numbers, n_classes)
-    return Moments.empty(columns, n_classes, summary.observed, summary.squares)
+    return Moments.empty(columns, n_classes, summary.observed, summary.squares, summary.logs)
 
 
 def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
