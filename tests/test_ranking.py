@@ -10,9 +10,9 @@ from scipy import integrate, special, stats
 from sklearn.metrics import mutual_info_score
 
 from naively import NaiveBayes
-from naively.analysis.information import mutual_information, symmetric_uncertainty
 from naively.errors import ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Gaussian, Kernel, Poisson, Stacked, StudentT
+from naively.statistics.information import mutual_information, symmetric_uncertainty
 from tests.models import textbook
 from tests.strategies import cases
 

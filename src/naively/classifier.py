@@ -18,17 +18,18 @@ from naively._checks import require_whole
 from naively.analysis.contrast import Contrast
 from naively.analysis.credible import certain, credible_bounds, uncertain_prior
 from naively.analysis.discriminant import Discriminant, linear_factors
-from naively.analysis.distributions import Distribution, Labels, distributions
+from naively.analysis.distributions import distributions
 from naively.analysis.draws import DrawnColumn, as_rows, as_table, draw_columns
 from naively.analysis.imputation import filled, fillings
-from naively.analysis.likelihood import counted, factor_log_likelihood, parameter_counts
+from naively.analysis.likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis.log_odds import LogOdds, additive_form
 from naively.analysis.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.engines import local
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
 from naively.factors import as_joints, joined, one_rule
-from naively.families import ByKind, Family, Gaussian, Joint, JointFamily, Multinomial, Stacked, Text, Thresholded
+from naively.families import ByKind, Family, Joint
+from naively.families.distributions import Distribution, Labels
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
 from naively.schema import Schema, assign_families, position_of, summaries_of
 from naively.scoring.calibration import Calibration, calibration
@@ -41,6 +42,7 @@ from naively.scoring.model import Factor, Scorer, checked_numbers, chosen_column
 from naively.smoothing import Smoothing, as_smoothing
 from naively.state import State, as_it_is, learning_lock, of_one_state, unchanged
 from naively.statistics.base import in_words
+from naively.statistics.information import counted
 from naively.statistics.statistics import Statistics, merged_classes, refuse_heavy
 from naively.table.labels import exact_array
 from naively.table.read import read_table
@@ -781,8 +783,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         result: dict[str, dict[str, Any]] = {}
         for factor in self._estimated()[0].factors:
             described = _copied(factor.estimate.describe())
-            if isinstance(factor.family, JointFamily):
-                result[factor.family.term] = {"family": factor.family.joint, **described}
+            if factor.family.one_term:
+                result[factor.family.term] = {"family": factor.family.as_given, **described}
                 continue
             for place, member in enumerate(factor.members.tolist()):
                 column = {name: _of_column(values, place) for name, values in described.items()}
@@ -907,7 +909,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Column {name!r} is read together with others, so it has no function of its own: log_odds() is for "
                 "models whose columns stand alone. explain() gives the evidence of each row."
             )
-        return additive_form(contrast, self.parameters(), n_points)
+        return additive_form(contrast, n_points)
 
     @of_one_state
     def discriminant(self, base: Label | None = None, prior: PriorLike | None = None) -> Discriminant:
@@ -1211,13 +1213,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         scorer.run(table, positions, finish, thread_count(self.n_threads))
         for factor in scorer.factors:
-            if isinstance(factor.family, Multinomial):
-                result += _log_coefficients(table, chosen_columns(factor.members, positions, scorer.n_columns))
+            if factor.family.log_base is not None:
+                chosen = chosen_columns(factor.members, positions, scorer.n_columns)
+                block = checked_numbers(table, chosen, slice(0, table.n_rows), nonnegative=True)
+                result += factor.family.log_base(block)
         return result
 
     def _require_no_stacking(self, what: str) -> None:
         for factor in self._estimated()[0].factors:
-            if isinstance(factor.family, (Stacked, Text)):
+            if not factor.family.compares_rows:
                 column = self.schema_.names[int(factor.members[0])]
                 raise ParameterError(
                     f"{what}: column {column!r} is read by {factor.family!r}, which "
@@ -1318,7 +1322,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _imputing(self, member: int | None = None) -> list[Distribution]:
         """What each class expects of each column, or of one; of numbers without a density it is the class's mean."""
         recipe = as_recipe(self.recipe)
-        families = [_expecting(family) for family in self._checked_families(recipe)]
+        families = [family and family.expecting() for family in self._checked_families(recipe)]
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
         wanted = [factor for factor in factors if member is None or member in factor.members]
@@ -1535,18 +1539,3 @@ def _copied(described: Any) -> Any:
 def _of_column(values: Any, place: int) -> Any:
     """One column's part of a described parameter: a column of an array, or an entry of a list."""
     return values[place] if isinstance(values, list) else values[:, place]
-
-
-def _expecting(family: Family | None) -> Family | None:
-    """The family that says what is expected of a cell, in the place of one whose evidence is no density."""
-    if isinstance(family, Thresholded):
-        return _expecting(family.family)
-    return Gaussian() if isinstance(family, Stacked) or getattr(family, "scores", False) else family
-
-
-def _log_coefficients(table: Table, chosen: IntArray | None) -> FloatArray:
-    """In how many orders each row's counts can have come about: the part of a multinomial that all classes share."""
-    from scipy.special import gammaln
-
-    counts = np.nan_to_num(checked_numbers(table, chosen, slice(0, table.n_rows), nonnegative=True), nan=0.0)
-    return np.asarray(gammaln(counts.sum(axis=1) + 1.0) - gammaln(counts + 1.0).sum(axis=1))

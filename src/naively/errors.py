@@ -7,6 +7,7 @@
     │   ├── InputTypeError (TypeError)   a value or column of a type that no family reads
     │   └── SchemaError                  columns that do not fit the model, or two models that do not fit each other
     ├── ParameterError (ValueError)      a parameter of the model that makes no sense
+    │   └── GapError                     a question that a family of columns has no answer to
     ├── ForgetError (ValueError)         rows to forget that were never learnt
     ├── RecipeError (AttributeError)     an attribute that only models of another recipe or other families have
     └── ModelFileError (ValueError)      a model file that is damaged, edited, too large or of another version
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Sequence, Sized
 from types import FrameType
 
 
@@ -42,6 +43,22 @@ class SchemaError(InputError):
 
 class ParameterError(NaivelyError, ValueError):
     """A parameter of the model makes no sense."""
+
+
+class GapError(ParameterError):
+    """A family of columns has no answer to a question.
+
+    Attributes
+    ----------
+    reason : str
+        Why: the end of a sentence that begins with "it ...".
+    places : sequence of int
+        The columns, among those of the family, that the reason is about; empty: all.
+    """
+
+    def __init__(self, message: str, reason: str = "", places: Sequence[int] = ()):
+        super().__init__(message)
+        self.reason, self.places = reason or message, tuple(places)
 
 
 class ForgetError(NaivelyError, ValueError):

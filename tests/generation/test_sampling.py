@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from scipy import stats
 
 from naively import NaiveBayes
-from naively.analysis.distributions import curve_mean, draw_from_curve, draw_places
 from naively.errors import InputError, ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT
+from naively.families.distributions import curve_mean, draw_from_curve, draw_places
 from tests.models import textbook
 from tests.strategies import cases
 

@@ -7,28 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from naively.families.numbers import against
 from naively.schema import Schema
 from naively.scoring.decision import Decider
 from naively.scoring.model import Scorer
 from naively.table.read import read_table
 from naively.table.table import require_rows
 from naively.typing import AnyArray, FloatArray
-
-
-def against(logs: FloatArray, base: int) -> FloatArray:
-    """Logarithms, classes last, less those of the base class.
-
-    The base itself has 0. Infinite where one of the two is impossible, not a number where both are.
-
-    Examples
-    --------
-    >>> against(np.log([0.5, 0.25]), 1).round(3).tolist()
-    [0.693, 0.0]
-    """
-    with np.errstate(invalid="ignore"):  # 0 / 0
-        ratios = np.asarray(logs - logs[..., [base]])
-    ratios[..., base] = 0.0
-    return ratios
 
 
 @dataclass(frozen=True)

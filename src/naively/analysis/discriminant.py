@@ -14,59 +14,20 @@ the column's weight and its offset, so the answer is that of the model, which le
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from naively.analysis.contrast import Contrast, against
-from naively.errors import ParameterError, listed
-from naively.families import Bernoulli
-from naively.families.categorical import LabelTables
-from naively.families.gaussian import GaussianEstimate
-from naively.families.linear import LinearEstimate, classes_last
+from naively.analysis.contrast import Contrast
+from naively.errors import GapError, ParameterError, listed
+from naively.families import Estimate
 from naively.scoring.model import Factor
 from naively.table.frames import tidy_frame
 from naively.typing import AnyArray, FloatArray
 
 SHOWN_TERMS = 20
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Log-odds that are linear in a number: ``slope * (x - anchor - middle)``.
-
-    `slope` and `middle` are (classes, columns). `anchor` (columns,) is the mean of the base class, and `middle` how far
-    from it a class and the base are level: in this form the numbers of a column far from zero do not cancel.
-    """
-
-    reads: ClassVar[str] = "numbers"
-
-    slope: FloatArray
-    middle: FloatArray
-    anchor: FloatArray
-
-    @property
-    def offset(self) -> FloatArray:
-        """What is added at zero."""
-        return -self.slope * (self.anchor + self.middle)
-
-    def evidence(self, block: FloatArray) -> FloatArray:
-        """The log-odds of every cell."""
-        values = ((block - self.anchor)[:, :, None] - classes_last(self.middle)) * classes_last(self.slope)
-        return np.where(np.isnan(block)[:, :, None], 0.0, values)
-
-    def add_to(self, scores: FloatArray, block: FloatArray) -> None:
-        """Add the log-odds of every row."""
-        scores += self.evidence(block).sum(axis=1)
-
-    def describe(self) -> dict[str, Any]:
-        """Slopes, and where they cross zero."""
-        return {"slope": self.slope, "middle": self.anchor + self.middle}
-
-
-Linear = Lines | LinearEstimate | LabelTables
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +95,8 @@ class Discriminant:
         """What each column adds to the bias, (n_classes, n_columns)."""
         result = np.zeros((len(self.classes), len(self.contrast.schema.names)))
         for factor in self.contrast.scorer.factors:
-            if not isinstance(factor.estimate, LabelTables):
-                result[:, factor.members] = factor.estimate.offset  # type: ignore[attr-defined]
+            line: Any = factor.estimate
+            result[:, factor.members] = line.offset
         return result
 
     @cached_property
@@ -144,8 +105,9 @@ class Discriminant:
         names = self.contrast.schema.names
         found = []
         for factor in self.contrast.scorer.factors:
+            line: Any = factor.estimate
             for place, member in enumerate(factor.members.tolist()):
-                found += [(member, term, weight) for term, weight in _terms_of(factor, place, names[member])]
+                found += [(member, term, weight) for term, weight in line.terms(place, names[member])]
         return [(names[member], term, weight) for member, term, weight in sorted(found, key=lambda one: one[0])]
 
     @property
@@ -206,19 +168,6 @@ class Discriminant:
         return "\n".join([f"Linear discriminant against {self.base!r}", *(text.rstrip() for text in texts)])
 
 
-def _terms_of(factor: Factor, place: int, name: str) -> list[tuple[str, FloatArray]]:
-    """The terms of a column, and their weights."""
-    estimate: Any = factor.estimate
-    if not isinstance(estimate, LabelTables):
-        at = factor.family.threshold if isinstance(factor.family, Bernoulli) else None
-        above = "" if at is None else f" > {at:g}"
-        return [(f"{name}{above}", estimate.slope[:, place])]
-    table = estimate.tables[place]
-    terms = [(f"{name} = {label}", table[:, code]) for code, label in enumerate(estimate.categories[place])]
-    extra = [(f"{name}: unknown", table[:, -2]), (f"{name}: missing", table[:, -1])]
-    return terms + [(term, weight) for term, weight in extra if weight.any()]
-
-
 # -- from estimates to lines ----------------------------------------------------------------------------------------
 
 
@@ -241,80 +190,31 @@ def linear_factors(factors: Sequence[Factor], names: Sequence[str], base: int) -
     return result
 
 
-def _linear(factor: Factor, columns: Sequence[str], base: int) -> Linear:
-    estimate = factor.estimate
-    if isinstance(estimate, LinearEstimate):
-        return _line_of_counts(factor, estimate, columns, base)
-    if isinstance(estimate, GaussianEstimate):
-        return _line_of_normals(factor, estimate, columns, base)
-    if isinstance(estimate, LabelTables):
-        for name, table in zip(columns, estimate.tables, strict=True):
-            _refuse_zeros(factor, [name], np.isneginf(table).any())
-        tables = tuple(against(table.T, base).T for table in estimate.tables)
-        return LabelTables(estimate.categories, tables, estimate.n_classes)
-    raise ParameterError(
-        f"The model has no linear discriminant: column {columns[0]!r} is read by {factor.family.name()!r}, whose "
-        "log-odds bend. Linear are Gaussian(ties='feature'), Bernoulli, Poisson, Multinomial and, value by value, "
-        "Categorical, all in recipe='textbook'. log_odds() gives the additive form of any other."
-    )
-
-
-def _line_of_counts(factor: Factor, estimate: LinearEstimate, columns: Sequence[str], base: int) -> LinearEstimate:
-    for zeros in (estimate.no_other, estimate.no_zero):
-        if zeros is not None:
-            _refuse_zeros(factor, columns, zeros.any(axis=0))
-    slope, offset = (against(part.T, base).T for part in (estimate.slope, estimate.offset))
-    return replace(estimate, slope=slope, offset=offset, no_other=None, no_zero=None, base=None, parameters={})
-
-
-def _line_of_normals(factor: Factor, estimate: GaussianEstimate, columns: Sequence[str], base: int) -> Lines:
-    mean, variance = estimate.mean, estimate.variance
-    bent = [name for name, differs in zip(columns, (variance != variance[0]).any(axis=0), strict=True) if differs]
-    if bent and getattr(factor.family, "ties", "none") in ("feature", "all"):
+def _linear(factor: Factor, columns: Sequence[str], base: int) -> Estimate:
+    try:
+        line: Estimate = factor.estimate.line(base)
+    except GapError as gap:
+        if not gap.places:
+            raise ParameterError(
+                f"The model has no linear discriminant: column {columns[0]!r} is read by {factor.family.name()!r}, "
+                f"which {gap.reason}. Linear are Gaussian(ties='feature'), Bernoulli, Poisson, Multinomial and, value "
+                "by value, Categorical, all in recipe='textbook'. log_odds() gives the additive form of any other."
+            ) from None
+        named = listed([columns[place] for place in gap.places])
         raise ParameterError(
-            f"The model has no linear discriminant: in column {listed(bent)} a class has no known value, and each of "
-            "the others always has the same, so there is no variance to share. Leave the column out."
-        )
-    if bent:
-        raise ParameterError(
-            f"The model has no linear discriminant: in column {listed(bent)} ({factor.family!r}) the variance differs "
-            "between the classes, so the log-odds are quadratic. Share it: families=Gaussian(ties='feature'), which "
-            "needs no new fit. log_odds() gives the additive form as it is."
-        )
-    silent = variance == 0
-    gap = mean - mean[base]
-    return Lines(np.where(silent, 0.0, gap / np.where(silent, 1.0, variance)), gap / 2, mean[base])
-
-
-def _refuse_zeros(factor: Factor, columns: Sequence[str], zeros: Any) -> None:
-    found = [name for name, zero in zip(columns, np.atleast_1d(zeros), strict=True) if zero]
-    if found:
-        raise ParameterError(
-            f"The model has no linear discriminant: in column {listed(found)} ({factor.family.name()}) something has "
-            "probability zero in a class, and its weight would be infinite. Use some smoothing, for example "
-            "smoothing='laplace', which needs no new fit."
-        )
+            f"The model has no linear discriminant: in column {named} ({factor.family!r}) {gap.reason}. log_odds() "
+            "gives the additive form as it is."
+        ) from None
+    return line
 
 
 # -- rank -----------------------------------------------------------------------------------------------------------
 
 
 def largest_weights(factors: Sequence[Factor], n_columns: int) -> FloatArray:
-    """The largest weight of each column, in size, in the discriminant of any two classes.
-
-    Of labels, that is the largest gap between the weights of two values: the weight of one, where the other is zero.
-    """
+    """The largest weight of each column, in size, in the discriminant of any two classes."""
     result = np.zeros(n_columns)
     for factor in factors:
-        estimate: Any = factor.estimate
-        if isinstance(estimate, LabelTables):
-            result[factor.members] = [_largest_gap(table[:, :-2]) for table in estimate.tables]
-        else:
-            result[factor.members] = np.ptp(estimate.slope, axis=0)
+        line: Any = factor.estimate
+        result[factor.members] = line.largest_weights()
     return result
-
-
-def _largest_gap(table: FloatArray) -> float:
-    if table.shape[1] == 0:
-        return 0.0
-    return float(max(np.ptp(table - row, axis=1).max() for row in table))

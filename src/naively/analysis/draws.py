@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.analysis.distributions import Distribution, Labels
+from naively.families.distributions import Distribution, Labels
 from naively.schema import Schema
 from naively.table.columns import Column, ColumnsTable
 from naively.table.frames import native_frame

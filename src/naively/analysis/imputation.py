@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.analysis.distributions import Distribution, Labels
+from naively.families.distributions import Distribution, Labels
 from naively.table.table import ArrayTable, SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 

@@ -11,42 +11,25 @@ histograms a sum over their cells.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from naively.analysis.parameter_counts import ParameterCounts, count_factors
-from naively.errors import RecipeError
-from naively.families.categorical import CategoricalEstimate
-from naively.families.gaussian import GaussianEstimate
-from naively.families.linear import LinearEstimate
-from naively.families.steps import Steps
+from naively.errors import GapError, RecipeError
+from naively.families import Estimate
 from naively.scoring.model import Factor, statistics_of
 from naively.statistics.base import Summary
 from naively.statistics.histogram import Histograms
-from naively.statistics.moments import centred
+from naively.statistics.information import counted
 from naively.statistics.statistics import Statistics
-from naively.typing import FloatArray
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
 
 # -- log-likelihood -------------------------------------------------------------------------------------------------
-
-
-def counted(counts: FloatArray, logs: FloatArray) -> float:
-    """The sum of counts times logarithms, in which what was never counted adds nothing, be it impossible or not.
-
-    Examples
-    --------
-    >>> counted(np.array([2.0, 0.0]), np.array([-0.5, -np.inf]))
-    -1.0
-    """
-    seen = counts > 0
-    return float((counts[seen] * logs[seen]).sum())
 
 
 def factor_log_likelihood(factor: Factor, schema: Any, statistics: Statistics) -> float:
@@ -69,51 +52,23 @@ def factor_log_likelihood(factor: Factor, schema: Any, statistics: Statistics) -
             names[0], f"{factor.family.name()!r} evidence tells classes apart and is no density of the value"
         )
     own = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
-    match factor.estimate:
-        case CategoricalEstimate():
-            return _of_categories(factor.estimate, *own)
-        case GaussianEstimate():
-            return _of_normal(factor.estimate, *own)
-        case LinearEstimate():
-            return _of_linear(factor.estimate, *own)
-        case _:
-            return _of_cells(factor.estimate, names, statistics)
+    try:
+        return float(factor.estimate.log_likelihood(*own).sum())
+    except GapError as gap:
+        return _of_cells(factor.estimate, names, statistics, gap.reason)
 
 
-def _of_categories(estimate: CategoricalEstimate, counts: Any) -> float:
-    """Counts times log-probabilities; values that were declared and never seen add nothing."""
-    wider = counts.with_categories(estimate.categories)
-    return sum(counted(wider.table(place).high, table[:, :-2]) for place, table in enumerate(estimate.tables))
-
-
-def _of_normal(estimate: GaussianEstimate, moments: Any) -> float:
-    """``-n/2 log(2 pi variance) - (scatter + n (mean of the class - mean in force)^2) / (2 variance)``."""
-    weight, mean, scatter = centred(moments)
-    silent = np.isnan(estimate.variance)
-    speaks = ((estimate.variance > 0) | silent).all(axis=0) & (weight > 0) & ~silent
-    variance = np.where(speaks, estimate.variance, 1.0)
-    squares = scatter + weight * (mean - estimate.mean) ** 2
-    terms = -0.5 * (weight * np.log(2 * math.pi * variance) + squares / variance)
-    return float(np.where(speaks, terms, 0.0).sum())
-
-
-def _of_linear(estimate: LinearEstimate, moments: Any) -> float:
-    """Slopes times sums, offsets times weights. Where a value is impossible its sum is zero, and so is the slope."""
-    offsets = 0.0 if moments.observed is None else moments.observed.high * estimate.offset
-    return float((moments.total.high * estimate.slope + offsets).sum())
-
-
-def _of_cells(estimate: Any, names: Sequence[str], statistics: Statistics) -> float:
+def _of_cells(estimate: Estimate, names: Sequence[str], statistics: Statistics, gap: str) -> float:
     """The log-likelihood of values counted in a histogram's cells: exact where a cell is one value, or within a bin."""
     table = statistics.table(Summary("histogram"))
     assert isinstance(table, Histograms)
     kept = [name for name in names if name in table.columns]
     if len(kept) < len(names):
         absent = next(name for name in names if name not in kept)
-        raise _refusal(absent, "it is no function of means and variances, and no histogram was kept")
+        raise _refusal(absent, f"it {gap}")
     total = 0.0
     for place, (name, histogram) in enumerate(zip(names, table.for_columns(names).histograms, strict=True)):
-        if histogram.level > 0 and not isinstance(estimate, Steps):
+        if histogram.level > 0 and not estimate.constant_in_cells:
             raise _refusal(name, f"it has more than {histogram.cap} distinct values, too many to keep")
         block = np.full((len(histogram.keys), len(names)), np.nan)
         block[:, place] = histogram.values()

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from naively.analysis.contrast import Contrast, against
-from naively.families import Bernoulli
-from naively.families.categorical import LabelTables
+from naively.analysis.contrast import Contrast
+from naively.errors import GapError, ParameterError
+from naively.families.numbers import against, spread_places
 from naively.scoring.model import Factor, block_reader
 from naively.table.frames import tidy_frame
 from naively.table.read import read_table
@@ -90,30 +90,13 @@ class ColumnLogOdds:
         """What the points, a value that is not known, and a missing cell add, (points + 2, classes)."""
         if self._factor is None:
             return np.zeros((2, len(self._contrast.classes)))
-        estimate = self._factor.estimate
-        if isinstance(estimate, LabelTables):
-            return against(estimate.tables[self._place].T, self._contrast.base)
-        if estimate.reads == "texts":
-            nothing = [[None, None]] * len(self._factor.members)
-            return against(estimate.evidence(nothing)[:, self._place], self._contrast.base)
-        numbers: Sequence[Any] = self._points
-        if isinstance(self.family, Bernoulli):
-            at = self.family.threshold
-            numbers = [0.0, 1.0] if at is None else [at, np.nextafter(at, np.inf)]
-        block = np.full((len(numbers) + 2, len(self._factor.members)), np.nan)
-        block[:-2, self._place] = numbers
-        return against(estimate.evidence(block)[:, self._place], self._contrast.base)
+        said = self._factor.estimate.tabulated(self._place, self._points, len(self._factor.members))
+        return against(said, self._contrast.base)
 
     @property
     def kind(self) -> str:
         """What the table is of: "label", "truth" (yes or no), "from" (where bins begin), "point" or "text"."""
-        if self._factor is None or self._factor.estimate.reads == "codes":
-            return "label"
-        if self._factor.estimate.reads == "texts":
-            return "text"
-        if isinstance(self.family, Bernoulli):
-            return "truth"
-        return "from" if len(self._points) and np.isneginf(self._points[0]) else "point"
+        return "label" if self._factor is None else self._factor.estimate.kind
 
     def _entries(self) -> list[tuple[str, str | None, FloatArray]]:
         """Kind, value as text and log-ratios of all that the column can say."""
@@ -230,14 +213,12 @@ class LogOdds:
         return f"Log-odds against {self.base!r}\n{_aligned(lines)}{more}"
 
 
-def additive_form(contrast: Contrast, parameters: Mapping[str, Mapping[str, Any]], n_points: int) -> LogOdds:
+def additive_form(contrast: Contrast, n_points: int) -> LogOdds:
     """The additive form of a model.
 
     Parameters
     ----------
     contrast : Contrast
-    parameters : mapping
-        The described parameters of each column, as `NaiveBayes.parameters` gives them.
     n_points : int
         At how many points, at most, the tables of numbers are taken.
     """
@@ -249,39 +230,19 @@ def additive_form(contrast: Contrast, parameters: Mapping[str, Mapping[str, Any]
     columns = {}
     for position, name in enumerate(contrast.schema.names):
         factor, place = owner.get(position, (None, 0))
-        points = [] if factor is None else points_of(factor, place, parameters[name], n_points)
+        points = [] if factor is None else _points_of(factor, place, name, n_points)
         columns[name] = ColumnLogOdds(name, contrast, factor, place, points)
     return LogOdds(contrast, columns)
 
 
-def points_of(factor: Factor, place: int, parameters: Mapping[str, Any], n_points: int) -> list[Any]:
+def _points_of(factor: Factor, place: int, name: str, n_points: int) -> list[Any]:
     """The values that stand in the table of a column: all of them, or points that show its shape."""
-    if isinstance(factor.estimate, LabelTables):
-        return list(factor.estimate.categories[place])
-    if factor.estimate.reads == "texts":
-        return []
-    if isinstance(factor.family, Bernoulli):
-        return [False, True]
-    if "cuts" in parameters:
-        return [-np.inf, *parameters["cuts"].tolist()]
-    if "knots" in parameters:
-        knots = parameters["knots"]
-        return [float(knot) for knot in knots[_spread(len(knots), n_points)]]
-    if "rate" in parameters:
-        most = float(parameters["rate"].max())
-        last = int(min(np.ceil(most + 3 * np.sqrt(most)), 2**53))
-        return sorted({round(last * float(share)) for share in np.linspace(0, 1, min(n_points, last + 1))})
-    for location, spread in (("mean", "variance"), ("location", "scale")):
-        if location in parameters:
-            centre, scale = parameters[location], parameters[spread]
-            reach = 3 * (np.sqrt(scale) if spread == "variance" else scale)
-            points = np.linspace((centre - reach).min(), (centre + reach).max(), n_points)
-            return [float(point) for point in np.unique(points)]
-    return [0, 1]  # of a count that is read in proportion: none, and one
-
-
-def _spread(length: int, n_points: int) -> Any:
-    return np.unique(np.linspace(0, length - 1, min(length, n_points)).round().astype(np.int64))
+    try:
+        return factor.estimate.points(place, n_points)
+    except GapError as gap:
+        raise ParameterError(
+            f"log_odds: column {name!r} has no table of values, as {factor.family!r} {gap.reason}."
+        ) from None
 
 
 def _one_column(name: str, values: Any) -> Table:
@@ -298,7 +259,7 @@ def _lines(column: ColumnLogOdds) -> list[list[str]]:
     words = {"from": "from ", "unknown": "unknown", "missing": "missing"}
     entries = column._entries()
     known = [entry for entry in entries if entry[1] is not None]
-    shown = [known[place] for place in _spread(len(known), SHOWN_VALUES)] if known else []
+    shown = [known[place] for place in spread_places(len(known), SHOWN_VALUES)] if known else []
     names = [column.name] + [""] * len(entries)
     return [
         [name, words.get(kind, "") + (value or ""), *(_number(ratios[code]) for code, _ in column._contrast.others)]

@@ -5,32 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
-from naively.errors import ParameterError, RecipeError
-from naively.families import (
-    Bernoulli,
-    Binned,
-    Categorical,
-    Family,
-    Gaussian,
-    JointFamily,
-    Multinomial,
-    Poisson,
-    StudentT,
-)
-from naively.families.tree import TreeFamily
+from naively.errors import GapError, ParameterError, RecipeError
+from naively.families.base import Count, Parameters
 from naively.scoring.model import Factor
-
-
-class Count(NamedTuple):
-    """How many numbers a distribution is written down with, and how many of them are free to choose.
-
-    Probabilities that sum to one are all stored, but the last of them is not free.
-    """
-
-    stored: int
-    free: int
 
 
 @dataclass(frozen=True)
@@ -111,36 +89,6 @@ def discrete_parameter_counts(n_classes: int, sizes: Sequence[int]) -> Parameter
     return ParameterCounts(naive, Count(table, table - 1), Count(table, table - n_classes), Count(table, table - cells))
 
 
-def gaussian_parameter_count(n_classes: int, n_columns: int, ties: str = "none") -> int:
-    """The means and variances of normal columns: ``nK`` means, and nK, n, K or 1 variances.
-
-    Parameters
-    ----------
-    n_classes, n_columns : int
-    ties : "none", "feature", "class" or "all"
-        Which variances are distinct, as in `Gaussian`.
-
-    Examples
-    --------
-    >>> [gaussian_parameter_count(3, 4, ties) for ties in ("none", "feature", "class", "all")]
-    [24, 16, 15, 13]
-    """
-    variances = {"none": n_columns * n_classes, "feature": n_columns, "class": n_classes, "all": 1}
-    if ties not in variances:
-        raise ParameterError(f"ties must be one of {', '.join(map(repr, variances))}, got {ties!r}.")
-    return n_columns * n_classes + (variances[ties] if n_columns else 0)
-
-
-# -- by family ------------------------------------------------------------------------------------------------------
-
-
-class Found(NamedTuple):
-    """The parameters of some columns, and how many values each has (None: no finite number)."""
-
-    parameters: Count
-    sizes: Sequence[int] | None = None
-
-
 def count_factors(
     factors: Sequence[Factor], names: Sequence[str], n_classes: int, prior_is_estimated: bool
 ) -> ParameterCounts:
@@ -148,67 +96,26 @@ def count_factors(
     stored, free = n_classes, n_classes - 1 if prior_is_estimated else 0
     sizes: list[int] = []
     reason = None
-    for family, members, estimate in ((one.family, one.members.tolist(), one.estimate) for one in factors):
-        found = found_in(family, estimate, n_classes, len(members))
-        if found is None:
-            raise RecipeError(
-                f"Column {names[members[0]]!r} is read as {family.name()!r}, which has no fixed number of parameters. "
-                "Use another family for it, such as Gaussian() or Binned()."
-            )
-        stored, free = stored + found.parameters.stored, free + found.parameters.free
-        if found.sizes is None:
-            reason = reason or (
-                f"column {names[members[0]]!r} is read as {family.name()!r}, which has no finite table of values"
-            )
+    for factor in factors:
+        name, family = names[int(factor.members[0])], factor.family
+        count, values = _parameters_of(factor, name, n_classes)
+        stored, free = stored + count.stored, free + count.free
+        if values is None:
+            reason = reason or f"column {name!r} is read as {family.name()!r}, which has no finite table of values"
         else:
-            sizes += found.sizes
+            sizes += values
     if reason is not None:
         return ParameterCounts(Count(stored, free), None, None, None, reason)
     full = discrete_parameter_counts(n_classes, sizes)
     return ParameterCounts(Count(stored, free), full.joint, full.columns_given_class, full.class_given_columns)
 
 
-def found_in(family: Family, estimate: Any, n_classes: int, n_columns: int) -> Found | None:
-    """What the columns of one family take; None if that is no fixed number."""
-    match family:
-        case Categorical():
-            return _of_values(n_classes, [len(labels) for labels in estimate.categories])
-        case Bernoulli():
-            return _of_values(n_classes, [2] * n_columns)
-        case Binned():
-            return _of_values(n_classes, [probability.shape[1] for probability in estimate.probabilities])
-        case Multinomial():
-            return Found(Count(n_classes * n_columns, n_classes * (n_columns - 1)))
-        case Poisson():
-            return _all_free(n_classes * n_columns)
-        case Gaussian():
-            return _all_free(gaussian_parameter_count(n_classes, n_columns, family.ties))
-        case StudentT():  # of the normal distribution whose mean and variance are not known for certain
-            return _all_free(gaussian_parameter_count(n_classes, n_columns, "feature" if family.pooled else "none"))
-        case JointFamily():
-            return _of_joint(family, estimate, n_classes)
-        case TreeFamily():
-            stored = sum(table.size for table in estimate.tables)
-            sizes = [len(labels) for labels in estimate.categories]
-            return Found(Count(stored, stored - sum(table[..., 0].size for table in estimate.tables)), sizes)
-        case _:
-            return None
-
-
-def _of_joint(family: JointFamily, estimate: Any, n_classes: int) -> Found:
-    """One table of all combinations of labels; of numbers, means for each of them and covariances as they are tied."""
-    sizes, n_numbers = estimate.sums.sizes, len(family.numbers)
-    n_cells = n_classes * math.prod(sizes)
-    covariances = {"none": n_cells, "class": n_classes, "all": 1}[family.joint.ties]
-    normals = n_cells * n_numbers + covariances * (n_numbers * (n_numbers + 1) // 2)
-    table = Count(n_cells, n_cells - n_classes) if sizes else Count(0, 0)
-    return Found(Count(table.stored + normals, table.free + normals), None if n_numbers else sizes)
-
-
-def _of_values(n_classes: int, sizes: Sequence[int]) -> Found:
-    seen = [size for size in sizes if size]  # a column without a single known cell takes nothing
-    return Found(Count(n_classes * sum(seen), n_classes * sum(size - 1 for size in seen)), seen)
-
-
-def _all_free(number: int) -> Found:
-    return Found(Count(number, number))
+def _parameters_of(factor: Factor, name: str, n_classes: int) -> Parameters:
+    try:
+        found: Parameters = factor.family.n_parameters(factor.estimate, n_classes, len(factor.members))
+    except GapError as gap:
+        raise RecipeError(
+            f"Column {name!r} is read as {factor.family.name()!r}, which {gap.reason}. Use another family for it, such "
+            "as Gaussian() or Binned()."
+        ) from None
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,19 @@ def sum_powers(rows: Rows, names: tuple[str, ...], positions: IntArray, summary:
     if not total.is_finite() or (summary.squares and not square.is_finite()):
         _refuse_infinite(rows, chosen, total, square)
     observed = _observed(rows.class_weight, total.shape, absent) if summary.observed else None
-    return Moments(names, total, observed, square if summary.squares else None)
+    log = _log_sums(rows, positions, summary) if summary.logs else None
+    return Moments(names, total, observed, square if summary.squares else None, log=log)
+
+
+def _log_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Sum:
+    """The sums of the logarithms of numbers, which must be above 0."""
+
+    def of_chunk(chunk: slice) -> Sum:
+        block = _numbers(rows, chunk, positions, summary)
+        weights = None if rows.weights is None else rows.weights[chunk]
+        return reference.power_sums(np.log(block), rows.codes[chunk], weights, rows.n_classes)[0]
+
+    return reduce(add, in_order(of_chunk, rows.chunks(REFERENCE_CHUNK_ROWS), rows.n_threads))
 
 
 def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> Sum:
@@ -135,6 +149,13 @@ def _numbers(rows: Rows, piece: slice, positions: IntArray | None, summary: Summ
             f"Negative values in data: column {_name(rows, positions, column)!r} must hold counts of zero or more for "
             f"its family, but row {piece.start + int(row)} has {float(block[row, column])!r}. Use families='gaussian' "
             "for numbers that can be negative."
+        )
+    if summary.logs and (block <= 0).any():
+        row, column = np.argwhere(block <= 0)[0]
+        raise InputError(
+            f"Column {_name(rows, positions, column)!r} must hold numbers above 0 for its family, but row "
+            f"{piece.start + int(row)} has {float(block[row, column])!r}. Use families='exponential' for numbers of "
+            "zero or more, 'gaussian' for any."
         )
     if summary.above is not None:  # an infinity stays one, and is refused with the sums
         block = np.where(np.isfinite(block), block > summary.above, block)

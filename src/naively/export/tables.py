@@ -14,7 +14,7 @@ from naively.statistics.plain import flag_from, floats_from, require, text_from,
 from naively.statistics.registry import STATISTICS
 from naively.text.tokenise import View
 
-SPECIAL = ("labels", "numbers", "cuts", "most_cells", "view")
+SPECIAL = ("labels", "numbers", "cuts", "most_cells", "view", "logs")
 """What only some summaries have."""
 
 # -- writing --------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def summary_from(entry: Any) -> Summary:
     given["cuts"] = tuple(None if one is None else tuple(floats_from(one, (len(one),)).tolist()) for one in cuts)
     summary = Summary(**{**given, "view": view_from(given.get("view"))})
     require(summary.kind in STATISTICS, f"unknown kind of statistics {summary.kind!r:.60}")
-    for flag in (summary.observed, summary.squares, summary.nonnegative):
+    for flag in (summary.observed, summary.squares, summary.nonnegative, summary.logs):
         flag_from(flag)
     require(summary.above is None or type(summary.above) in (int, float), "a threshold must be a number")
     require(summary.most_cells in (None, FINE), f"unknown size of a histogram {summary.most_cells!r:.60}")

@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from naively.errors import ParameterError, brief
-from naively.families.base import Estimate, Family, LeftOut
+from naively.families.base import Estimate, Family, Gap, LeftOut
 from naively.families.bernoulli import Bernoulli
 from naively.families.binned import Binned
 from naively.families.by_kind import ByKind
 from naively.families.categorical import Categorical
 from naively.families.codes import Codes
 from naively.families.complement import Complement
+from naively.families.exponential import Exponential
+from naively.families.gamma import Gamma
 from naively.families.gaussian import Gaussian
 from naively.families.joint import Joint, JointFamily
 from naively.families.kernel import Kernel
@@ -34,7 +36,10 @@ __all__ = [
     "Codes",
     "Complement",
     "Estimate",
+    "Exponential",
     "Family",
+    "Gamma",
+    "Gap",
     "Gaussian",
     "Joint",
     "JointFamily",
@@ -51,7 +56,7 @@ __all__ = [
 FAMILIES: dict[str, type[Family]] = {
     family.name(): family
     for family in (
-        *(Bernoulli, Binned, Categorical, Codes, Complement, Gaussian, Kernel),
+        *(Bernoulli, Binned, Categorical, Codes, Complement, Exponential, Gamma, Gaussian, Kernel),
         *(Multinomial, Poisson, Stacked, StudentT, Text, Thresholded),
     )
 }

@@ -2,30 +2,174 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
+import numpy as np
+
+from naively.errors import GapError
+from naively.families import ranking
 from naively.statistics.base import Summary
 from naively.table.table import Kind
 from naively.typing import FloatArray, IntArray, Label
 
 
-class Estimate(Protocol):
-    """The parameters of one family for a group of columns, and the evidence they give."""
+class Gap:
+    """A question that a family or an estimate has no answer to, and why: asking it raises `GapError`.
 
-    @property
-    def reads(self) -> str:
-        """Whether the blocks it is given hold "numbers", "codes", "both" or "texts"."""
+    It stands in the class in the place of the method that would answer, so that all gaps can be listed.
 
+    Parameters
+    ----------
+    reason : str
+        Why there is no answer: the end of a sentence that begins with "it ...".
+
+    Examples
+    --------
+    >>> class Tells:
+    ...     quantile = Gap("tells classes apart and is no density of the value")
+    >>> Tells().quantile(0.5)
+    Traceback (most recent call last):
+    ...
+    naively.errors.GapError: Tells.quantile: it tells classes apart and is no density of the value
+    """
+
+    def __init__(self, reason: str):
+        self.reason = reason
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.question = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self if instance is None else self._bound(owner.__name__)
+
+    def _bound(self, owner: str) -> Callable[..., NoReturn]:
+        def refuse(*_: Any, **__: Any) -> NoReturn:
+            raise GapError(f"{owner}.{self.question}: it {self.reason}", self.reason)
+
+        return refuse
+
+
+class Count(NamedTuple):
+    """How many numbers a distribution is written down with, and how many of them are free to choose.
+
+    Probabilities that sum to one are all stored, but the last of them is not free.
+    """
+
+    stored: int
+    free: int
+
+
+class Parameters(NamedTuple):
+    """The number of parameters of some columns, and how many values each column has (None: no finite number)."""
+
+    numbers: Count
+    sizes: Sequence[int] | None = None
+
+    @classmethod
+    def of_values(cls, n_classes: int, sizes: Sequence[int]) -> Parameters:
+        """Of columns with a probability for each of so many values; one without a known value takes nothing."""
+        seen = [size for size in sizes if size]
+        return cls(Count(n_classes * sum(seen), n_classes * sum(size - 1 for size in seen)), seen)
+
+    @classmethod
+    def all_free(cls, number: int) -> Parameters:
+        """Of columns whose parameters are all free."""
+        return cls(Count(number, number))
+
+
+NO_TABLE = "has no table or formula that other programs could read"
+
+
+class Estimate(ABC):
+    """The parameters of one family for a group of columns, and what follows from them alone.
+
+    A family must write `evidence` and `describe`. The other questions have an answer that follows from these, or a
+    declared `Gap`, until the family answers them.
+    """
+
+    reads: ClassVar[str] = "numbers"
+    """Whether the blocks it is given hold "numbers", "codes", "both" or "texts"."""
+
+    # -- Evidence -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
     def evidence(self, block: Any) -> FloatArray:
         """The log-likelihood of every cell, (rows, columns, classes); 0 where the cell is missing."""
 
     def add_to(self, scores: FloatArray, block: Any) -> None:
         """Add the evidence, summed over the columns, to the scores (rows, classes)."""
+        scores += self.evidence(block).sum(axis=1)
 
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The parameters, named: arrays of shape (classes, columns) or lists of them per column."""
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    reads_sparse: ClassVar[bool] = False
+    """Whether it reads CSR rows as they are, by `add_sparse`, `only` and `of_zeros_but`."""
+
+    constant_in_cells: ClassVar[bool] = False
+    """Whether the evidence is the same for all values of a cell of a coarse histogram."""
+
+    log_likelihood: Any = Gap("is no function of means and variances, and no histogram was kept")
+    """From the statistics to the log-likelihood (columns,) of all learnt cells, each in its own class."""
+
+    quantile: Any = Gap("offers no range of values")
+    """From levels (levels,) between 0 and 1 to the numbers (levels, classes, columns) below which so much lies."""
+
+    line: Any = Gap("has log-odds that bend")
+    """From the position of a base class to the log-odds against it as an estimate that is linear, with `offset`,
+    `terms` and `largest_weights`."""
+
+    as_table: Any = Gap(NO_TABLE)
+    """What other programs need to compute the evidence: a dict for each column, whose ``kind`` is
+
+    - "labels": ``values``, ``evidence`` (classes, values), ``unknown`` (classes,);
+    - "steps": ``cuts``, ``evidence`` (classes, cuts + 1): bin i begins at cut i - 1;
+    - "curve": ``knots``, ``evidence`` (classes, knots): linear between the knots, constant beyond them;
+    - "formula": ``formula``, a Python expression of x, of the names in ``parameters``, each (classes,), and of
+      ``log``, ``log1p``, ``lgamma``, ``square`` and ``where``;
+    - "nothing": no value says anything.
+
+    A missing cell adds ``missing`` (classes,), 0 where it is not given.
+    """
+
+    @property
+    def kind(self) -> str:
+        """What `points` are: "label", "truth" (yes or no), "from" (where bins begin), "point" or "text"."""
+        return "point"
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """The values that stand in a table of a column's evidence: all of them, or points that show its shape."""
+        low, high = self.quantile(np.array([0.00135, 0.99865]))[:, :, place]
+        return [float(point) for point in np.unique(np.linspace(low.min(), high.max(), n_points))]
+
+    def tabulated(self, place: int, points: Sequence[Any], n_columns: int) -> FloatArray:
+        """The evidence of `points`, of a value that is not known, and of a missing cell, (points + 2, classes).
+
+        The estimate has `n_columns`, of which the one at `place` is meant.
+        """
+        block = np.full((len(points) + 2, n_columns), np.nan)
+        block[:-2, place] = self.as_numbers(points)
+        return self.evidence(block)[:, place]
+
+    def as_numbers(self, points: Sequence[Any]) -> Sequence[Any]:
+        """The numbers that stand for `points`."""
+        return points
+
+    def edges(self) -> FloatArray:
+        """Numbers (edges, columns), ascending: between two the densities are smooth, beyond them nothing matters."""
+        found = self.quantile(LEVELS)
+        found = found[:: 1 + found.shape[1] // 32]  # with many classes there are many edges anyway
+        return np.sort(found.reshape(-1, found.shape[-1]), axis=0)
+
+
+LEVELS = 1 / (1 + np.exp(-np.linspace(-32.0, 32.0, 257)))
+"""Levels that are dense at both ends, as far out as they differ from 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +212,12 @@ class Family:
     together: ClassVar[bool] = False
     """Whether its columns are read together: a column then keeps those of the summaries that concern it."""
 
+    compares_rows: ClassVar[bool] = True
+    """Whether a larger evidence means a more usual row, and not only that it speaks for a class."""
+
+    one_term: ClassVar[bool] = False
+    """Whether all its columns have one term of evidence, called `term`, and not one each."""
+
     @property
     def summaries(self) -> tuple[Summary, ...]:
         """The statistics that the family needs, in the order in which `estimate` takes them."""
@@ -90,6 +240,53 @@ class Family:
     def with_declared(self, labels: tuple[Label, ...] | None) -> Family:
         """The family of a column whose type declares these values (None: it declares none)."""
         return self
+
+    # -- Questions that take the statistics or the options --------------------------------------------------------
+
+    n_parameters: ClassVar[Any] = Gap("has no fixed number of parameters")
+    """From an estimate of so many classes and columns, ``(estimate, n_classes, n_columns)``, to its `Parameters`."""
+
+    distribution: ClassVar[Any] = Gap("tells classes apart, but is no distribution of a column's values")
+    """From ``(estimate, tables, class_weight, length)`` to `Numbers` or `Labels`: what is drawn, what is expected.
+
+    `class_weight` (classes,) is the weight of all rows, and `length` the total of a row's counts that the user gave.
+    """
+
+    uncertain: ClassVar[Any] = Gap("has no posterior distribution in closed form")
+    """From ``(estimate, tables, smoothing, block)`` to the evidence of the rows of a block as it is `Uncertain`."""
+
+    def cells(self, *tables: Any) -> list[FloatArray] | None:
+        """The counts (classes, cells) of each column that is, or can be cut into, a few cells; None for a density."""
+        return None
+
+    def information(self, *tables: Any) -> FloatArray:
+        """The bits that each column has on the class; of a density by integration of its own evidence."""
+        return ranking.information(self, tables)
+
+    def likelihood_ratio(self, *tables: Any) -> tuple[FloatArray, IntArray]:
+        """Twice the log-likelihood that classes with parameters of their own gain, and how many more those are."""
+        return ranking.likelihood_ratio(self, tables)
+
+    def effect(self, *tables: Any) -> FloatArray:
+        """How far the extreme class means of each column are apart, in standard deviations within the classes."""
+        return ranking.effect(self, tables)
+
+    @property
+    def term(self) -> str:
+        """What the evidence is called where all columns have one term."""
+        return self.name()
+
+    @property
+    def as_given(self) -> Any:
+        """What the user gave to have this family."""
+        return self
+
+    def expecting(self) -> Family:
+        """The family that says what is expected of a cell: itself, unless its evidence is no density."""
+        return self
+
+    log_base: ClassVar[Any] = None
+    """From a block to the part of the rows' log-likelihood (rows,) that all classes share and `evidence` leaves out."""
 
     estimate: ClassVar[Callable[..., Estimate]]
     """The parameters, from the merged statistics (one argument per summary) and the keyword `smoothing`: pure."""

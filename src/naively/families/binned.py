@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut
+from naively.families.base import Family, LeftOut, Parameters
 from naively.families.bins import equal_frequency, first_cells, minimum_description_length, pkid_bins
 from naively.families.cells import left_out
+from naively.families.distributions import Numbers, draw_places
 from naively.families.steps import Steps
+from naively.families.uncertainty import Uncertain, independent, looked_up
 from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.statistics.base import Summary
 from naively.statistics.counts import frequencies_without
 from naively.statistics.histogram import Histogram, Histograms
+from naively.statistics.information import standardised_gap
 from naively.statistics.sums import Sum
 from naively.typing import FloatArray, IntArray
 
@@ -93,6 +96,62 @@ class Binned(Family):
         for bins, counts, _ in map(self.bins_of, histograms.histograms):
             columns.append(partial(_without, bins, counts, smoothing) if len(bins) else None)
         return left_out(histograms, columns)
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
+        """The probability of every bin; the cuts are not counted."""
+        return Parameters.of_values(n_classes, [probability.shape[1] for probability in estimate.probabilities])
+
+    def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
+        """The values that occurred: in a bin they are as frequent as overall."""
+        columns = [
+            _values_in_bins(histogram.values(), histogram.counts.sum(axis=0), cuts, probability)
+            for histogram, cuts, probability in zip(
+                tables[0].histograms, estimate.cuts, estimate.probabilities, strict=True
+            )
+        ]
+
+        def draw(codes: IntArray, rng: np.random.Generator) -> FloatArray:
+            return np.stack([values[draw_places(table, codes, rng)] for values, table in columns], axis=1)
+
+        return Numbers(np.stack([table @ values for values, table in columns], axis=1), draw)
+
+    def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: FloatArray) -> Uncertain:
+        """Under a Dirichlet posterior of the bins' probabilities."""
+        places = [
+            np.where(np.isnan(cells), -1, np.searchsorted(cuts, cells, side="right"))
+            for cells, cuts in zip(block.T, estimate.cuts, strict=True)
+        ]
+        counts = self.cells(*tables)
+        return independent(*looked_up(counts, [_labels(one) for one in counts], smoothing, np.stack(places, axis=1)))
+
+    def cells(self, histograms: Histograms) -> list[FloatArray]:
+        """The counts of the bins."""
+        return [self.bins_of(histogram)[1] for histogram in histograms.histograms]
+
+    def effect(self, histograms: Histograms) -> FloatArray:
+        """By the means and scatters of the values."""
+        return np.array([_histogram_effect(histogram) for histogram in histograms.histograms])
+
+
+def _histogram_effect(histogram: Histogram) -> float:
+    counts, values = histogram.counts, histogram.values()
+    weight = counts.sum(axis=1)
+    mean = (counts @ values) / np.where(weight > 0, weight, 1.0)
+    scatter = (counts * np.square(values - mean[:, None])).sum(axis=1)
+    return float(standardised_gap(weight, mean, scatter))
+
+
+def _values_in_bins(
+    values: FloatArray, weights: FloatArray, cuts: FloatArray, probability: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The values that occurred and their probabilities (classes, values): in a bin they are as frequent as overall."""
+    if not len(values):
+        return np.full(1, np.nan), np.ones((len(probability), 1))
+    bins = np.searchsorted(cuts, values, side="right")
+    of_bin = np.bincount(bins, weights, probability.shape[1])
+    return values, probability[:, bins] * weights / of_bin[bins]
 
 
 def _without(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from naively.statistics.histogram import Histogram, Histograms
 from naively.typing import FloatArray, IntArray
+
+FEW_BINS = 10
+"""Columns of numbers with a histogram are ranked by at most so many bins of equal weight."""
 
 NOTHING = 1e-12
 """A share of the rows below this is rounding."""
@@ -83,3 +87,15 @@ def _entropy(counts: FloatArray) -> FloatArray:
     """Return the entropy in bits of each column of ``counts`` (classes, n)."""
     share = counts / np.maximum(counts.sum(axis=0), 1e-300)
     return np.asarray(-(share * np.log2(np.where(share > 0, share, 1.0))).sum(axis=0))
+
+
+def histogram_cells(histograms: Histograms) -> list[FloatArray]:
+    """The counts (classes, bins) of a few bins of about equal weight, for each column."""
+    return [_few_bins(histogram) for histogram in histograms.histograms]
+
+
+def _few_bins(histogram: Histogram) -> FloatArray:
+    if not len(histogram.keys):
+        return np.zeros((histogram.n_classes, 1))
+    bins = equal_frequency(histogram.counts, FEW_BINS)
+    return np.asarray(np.add.reduceat(histogram.counts, first_cells(bins), axis=1))

@@ -10,12 +10,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively.errors import ForgetError, ParameterError, brief
-from naively.families.base import READS_LABELS, Family, LeftOut
-from naively.families.linear import logs_and_zeros
+from naively.families.base import READS_LABELS, Estimate, Family, LeftOut, Parameters
+from naively.families.distributions import Labels
+from naively.families.linear import logs_and_zeros, refuse_infinite_weights
+from naively.families.numbers import against
+from naively.families.uncertainty import Uncertain, independent, looked_up
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.statistics.base import Summary
 from naively.statistics.counts import Counts, frequencies_without, merged_labels
+from naively.statistics.information import counted
 from naively.table.labels import LARGEST_EXACT, as_label, label_order, positions_in, recoded
 from naively.table.table import NO_INTEGER, NOT_WHOLE, Kind, Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -141,6 +145,26 @@ class Categorical(Family):
 
         return LeftOut("codes", evidence, book)
 
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
+        """The probability of every value."""
+        return Parameters.of_values(n_classes, [len(labels) for labels in estimate.categories])
+
+    def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Labels:
+        """The values, by their probabilities."""
+        return Labels(estimate.categories, estimate.probabilities)
+
+    def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: IntArray) -> Uncertain:
+        """Under a Dirichlet posterior of the probabilities."""
+        counts, book = self.with_known(tables[0]), estimate.codebook
+        places = book.places[reference.looked_up_cells(block, book.low, book.size, book.offset)]
+        return independent(*looked_up(self.cells(counts), counts.categories, smoothing, places))
+
+    def cells(self, statistics: Counts) -> list[FloatArray]:
+        """How often each value occurred."""
+        return [statistics.table(place).high for place in range(len(statistics.columns))]
+
 
 def _with_same_values(categories: Sequence[tuple[Label, ...]]) -> dict[tuple[Label, ...], list[int]]:
     """The columns, by position, that have the same values: smoothing may look at all of them at once."""
@@ -162,7 +186,7 @@ def _refuse_unknown(unknown: AnyArray, column: str) -> None:
 
 
 @dataclass(frozen=True)
-class LabelTables:
+class LabelTables(Estimate):
     """Evidence of labels, by look-up.
 
     Parameters
@@ -219,6 +243,55 @@ class LabelTables:
         """The evidence of every value, per column."""
         return {"evidence": [_by_label(*column) for column in zip(self.categories, self.tables, strict=True)]}
 
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        return "label"
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """All known values."""
+        return list(self.categories[place])
+
+    def tabulated(self, place: int, points: Sequence[Any], n_columns: int) -> FloatArray:
+        """The table of the column."""
+        return self.tables[place].T
+
+    def line(self, base: int) -> LabelTables:
+        """A weight for every value."""
+        refuse_infinite_weights(np.array([np.isneginf(table).any() for table in self.tables], dtype=bool))
+        tables = tuple(against(table.T, base).T for table in self.tables)
+        return LabelTables(self.categories, tables, self.n_classes)
+
+    @property
+    def offset(self) -> FloatArray:
+        """What is added whatever the value, (classes, columns): nothing."""
+        return np.zeros((self.n_classes, len(self.tables)))
+
+    def terms(self, place: int, name: str) -> list[tuple[str, FloatArray]]:
+        """What the weights of a column belong to, and the weights (classes,)."""
+        table = self.tables[place]
+        terms = [(f"{name} = {label}", table[:, code]) for code, label in enumerate(self.categories[place])]
+        extra = [(f"{name}: unknown", table[:, -2]), (f"{name}: missing", table[:, -1])]
+        return terms + [(term, weight) for term, weight in extra if weight.any()]
+
+    def largest_weights(self) -> FloatArray:
+        """The largest gap between the weights of two values: the weight of one, where the other is zero."""
+        return np.array([_largest_gap(table[:, :-2]) for table in self.tables])
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """The evidence of every value."""
+        return [
+            {
+                "kind": "labels",
+                "values": list(labels),
+                "evidence": table[:, :-2],
+                "unknown": table[:, -2],
+                "missing": table[:, -1],
+            }
+            for labels, table in zip(self.categories, self.tables, strict=True)
+        ]
+
 
 class CategoricalEstimate(LabelTables):
     """The probabilities of a group of columns, (classes, values) each; unknown and missing cells say nothing."""
@@ -235,6 +308,20 @@ class CategoricalEstimate(LabelTables):
     def describe(self) -> dict[str, Any]:
         """The probability of every value, per column."""
         return {"probability": [_by_label(*column) for column in zip(self.categories, self.probabilities, strict=True)]}
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def log_likelihood(self, counts: Counts) -> FloatArray:
+        """Counts times log-probabilities; values that were declared and never seen add nothing."""
+        wider = counts.with_categories(self.categories)
+        tables = enumerate(self.tables)
+        return np.array([counted(wider.table(place).high, table[:, :-2]) for place, table in tables])
+
+
+def _largest_gap(table: FloatArray) -> float:
+    if table.shape[1] == 0:
+        return 0.0
+    return float(max(np.ptp(table - row, axis=1).max() for row in table))
 
 
 def _with_silence(probability: FloatArray) -> FloatArray:

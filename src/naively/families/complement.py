@@ -11,6 +11,7 @@ import numpy as np
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
+from naively.families.multinomial import share_cells
 from naively.smoothing import Smoothing, share, smoothed_frequencies
 from naively.statistics.base import Summary
 from naively.statistics.counts import what_is_left
@@ -84,6 +85,12 @@ class Complement(Family):
         if self.norm:  # every column's weight changes with the sum, so rows are not sparse to us
             return dense
         return replace(dense, sparse=partial(_sparse_without, statistics, smoothing))
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def cells(self, statistics: Moments) -> list[FloatArray]:
+        """Of one event: whether it is of another column, or of this one."""
+        return share_cells(statistics)
 
 
 def _complement(total: Sum) -> Sum:

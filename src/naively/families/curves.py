@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively.families.base import Estimate
+from naively.families.numbers import spread_places
 from naively.families.stacking import interpolate
 from naively.kernels import repays_compiler
 from naively.typing import FloatArray, IntArray
@@ -52,7 +54,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Curves:
+class Curves(Estimate):
     """The curves of a group of columns."""
 
     reads: ClassVar[str] = "numbers"
@@ -84,3 +86,17 @@ class Curves:
             "evidence": [curve.table for curve in self.curves],
             "missing": [curve.missing for curve in self.curves],
         }
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """Some of the knots."""
+        knots = self.curves[place].knots
+        return [float(knot) for knot in knots[spread_places(len(knots), n_points)]]
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """The evidence at the knots."""
+        return [
+            {"kind": "curve", "knots": curve.knots, "evidence": curve.table, "missing": curve.missing}
+            for curve in self.curves
+        ]

@@ -11,15 +11,22 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively._checks import require_number
-from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut
+from naively.errors import GapError, ParameterError
+from naively.families.base import Estimate, Family, LeftOut, Parameters
+from naively.families.distributions import Numbers
 from naively.families.intervals import IntervalEstimate
-from naively.families.linear import classes_last
+from naively.families.linear import Lines, classes_last
+from naively.families.numbers import edges_around, formula_tables, points_within
+from naively.families.uncertainty import Uncertain, uncertain_normal
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
-from naively.statistics.moments import Centre, Moments, centre, placed, pooled_centre
+from naively.statistics.information import standardised_gap
+from naively.statistics.moments import Centre, Moments, centre, centred, placed, pooled_centre
 from naively.typing import FloatArray, IntArray
+
+LEAST_VARIANCE = 1e-9
+"""Of a class, as a share of the column's, in tests: a class of equal values is no proof of anything."""
 
 LARGEST_DEVIATION = 1e150
 """Deviations are held within this many standard deviations, so that their squares stay finite."""
@@ -158,6 +165,82 @@ class Gaussian(Family):
         """The same estimate, of sums without one row at a time: exact, floors and ties included."""
         return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
+        """A mean per column and class, and the variances as they are tied."""
+        return Parameters.all_free(gaussian_parameter_count(n_classes, n_columns, self.ties))
+
+    def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
+        """Normal numbers, rounded to the interval if there is one."""
+        mean, deviation, step = estimate.mean, np.sqrt(estimate.variance), self.interval
+
+        def draw(codes: IntArray, rng: np.random.Generator) -> FloatArray:
+            numbers = rng.normal(mean[codes], deviation[codes])
+            return np.asarray(numbers if step is None else np.rint(numbers / step) * step)
+
+        return Numbers(mean, draw)
+
+    def uncertain(self, estimate: Any, tables: Any, smoothing: Any, block: FloatArray) -> Uncertain:
+        """Under a normal-inverse-gamma posterior of means and variances, these as they are tied."""
+        weight = centred(tables[0])[0]
+        shared: dict[str, tuple[int, ...]] = {"none": (), "feature": (1,), "class": (2,), "all": (1, 2)}
+        axes = shared[self.ties]
+        freedom = np.maximum(weight - 1, 0.0)
+        if axes:
+            along = tuple(axis - 1 for axis in axes)
+            freedom = np.broadcast_to(freedom.sum(axis=along, keepdims=True), weight.shape)
+        rows, freedom = np.maximum(weight, 1.0), np.maximum(freedom, 1.0)
+        return uncertain_normal(estimate.mean, estimate.variance, rows, freedom, axes, block)
+
+    def likelihood_ratio(self, statistics: Moments) -> tuple[FloatArray, IntArray]:
+        """Equal means, and equal variances unless they are shared anyway."""
+        return normal_ratio(statistics, shared=self.ties in ("feature", "all"))
+
+    def effect(self, statistics: Moments) -> FloatArray:
+        """By the means and scatters of the classes."""
+        return standardised_gap(*centred(statistics))
+
+
+def gaussian_parameter_count(n_classes: int, n_columns: int, ties: str = "none") -> int:
+    """The means and variances of normal columns: ``nK`` means, and nK, n, K or 1 variances.
+
+    Parameters
+    ----------
+    n_classes, n_columns : int
+    ties : "none", "feature", "class" or "all"
+        Which variances are distinct, as in `Gaussian`.
+
+    Examples
+    --------
+    >>> [gaussian_parameter_count(3, 4, ties) for ties in ("none", "feature", "class", "all")]
+    [24, 16, 15, 13]
+    """
+    variances = {"none": n_columns * n_classes, "feature": n_columns, "class": n_classes, "all": 1}
+    if ties not in variances:
+        raise ParameterError(f"ties must be one of {', '.join(map(repr, variances))}, got {ties!r}.")
+    return n_columns * n_classes + (variances[ties] if n_columns else 0)
+
+
+def normal_ratio(moments: Moments, shared: bool) -> tuple[FloatArray, IntArray]:
+    """The likelihood-ratio statistic of normal columns, and its degrees of freedom.
+
+    A class with its own variance must weigh more than a single row to have one; others are left out.
+    """
+    weight, mean, scatter = centred(moments)
+    weight = np.where(weight > (0 if shared else 1), weight, 0.0)
+    scatter = np.where(weight > 0, scatter, 0.0)
+    total = weight.sum(axis=0)
+    some = np.where(total > 0, total, 1.0)
+    centre = (weight * mean).sum(axis=0) / some
+    overall = (scatter + weight * np.square(mean - centre)).sum(axis=0) / some
+    own = scatter.sum(axis=0) / some if shared else scatter / np.where(weight > 0, weight, 1.0)
+    own = np.maximum(own, LEAST_VARIANCE * overall)
+    varies = (overall > 0) & (weight > 0)
+    gain = (weight * np.log(np.where(varies, overall, 1.0) / np.where(varies, own, 1.0))).sum(axis=0)
+    freedom = np.maximum((weight > 0).sum(axis=0) - 1, 0) * (1 if shared else 2)
+    return np.maximum(gain, 0.0), np.where(overall > 0, freedom, 0)
+
 
 def left_out(moments: Moments, estimate: Callable[[Centre, Centre], Callable[[FloatArray], FloatArray]]) -> LeftOut:
     """Leave-one-out of a family whose evidence follows from the weight, mean and scatter of its classes and of all."""
@@ -191,7 +274,7 @@ def anchor_of(mean: FloatArray, variance: FloatArray) -> FloatArray | None:
 
 
 @dataclass(frozen=True)
-class GaussianEstimate:
+class GaussianEstimate(Estimate):
     """Means and variances of a group of columns, (classes, columns), or (classes, rows, columns) if rows differ.
 
     A column in which a class has variance 0, all values being the same, gives no evidence; where a variance is NaN, the
@@ -256,3 +339,55 @@ class GaussianEstimate:
     def describe(self) -> dict[str, Any]:
         """Means and variances."""
         return {"mean": self.mean, "variance": self.variance}
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def log_likelihood(self, moments: Moments) -> FloatArray:
+        """``-n/2 log(2 pi variance) - (scatter + n (mean of the class - mean in force)^2) / (2 variance)``."""
+        weight, mean, scatter = centred(moments)
+        speaks = self._speaks.T & (weight > 0)
+        variance = np.where(speaks, self.variance, 1.0)
+        squares = scatter + weight * (mean - self.mean) ** 2
+        terms = -0.5 * (weight * np.log(2 * math.pi * variance) + squares / variance)
+        return np.asarray(np.where(speaks, terms, 0.0).sum(axis=0))
+
+    def quantile(self, levels: FloatArray) -> FloatArray:
+        """The numbers below which so much of each class lies."""
+        return normal_quantile(self.mean, self.variance, levels)
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """Points within three standard deviations of the means."""
+        return points_within(self.mean[:, place], np.sqrt(self.variance[:, place]), n_points)
+
+    def edges(self) -> FloatArray:
+        """Nine standard deviations to both sides of every mean."""
+        return edges_around(self.mean, np.sqrt(self.variance), np.linspace(-9, 9, 73))
+
+    def line(self, base: int) -> Lines:
+        """``w = (mean - mean of the base) / variance``, where the classes share the variance."""
+        bent = np.flatnonzero((self.variance != self.variance[0]).any(axis=0)).tolist()
+        if bent:
+            reason = (
+                "the variance differs between the classes, so the log-odds are quadratic. Share it: "
+                "families=Gaussian(ties='feature'), which needs no new fit; if it is shared already, a class has no "
+                "known value and the others always the same, so there is no variance to share: leave the column out"
+            )
+            raise GapError(f"line: {reason}", reason, bent)
+        silent = self.variance == 0
+        gap = self.mean - self.mean[base]
+        slope = np.where(silent, 0.0, gap / np.where(silent, 1.0, self.variance))
+        return Lines(slope, gap / 2, self.mean[base])
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """The normal log-density."""
+        formula = "-square(x - mean) / (2 * variance) - log(2 * pi * variance) / 2"
+        names = {"mean": self.mean, "variance": self.variance, "pi": np.full_like(self.mean, math.pi)}
+        silent = np.asarray(~self._speaks.all(axis=-1))
+        return formula_tables(formula, names, silent)
+
+
+def normal_quantile(mean: FloatArray, variance: FloatArray, levels: FloatArray) -> FloatArray:
+    """The quantiles (levels, classes, columns) of normal columns."""
+    from scipy.special import ndtri
+
+    return np.asarray(mean + np.sqrt(variance) * ndtri(levels)[:, None, None])

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively.families.base import Estimate
 from naively.families.linear import classes_last
+from naively.families.numbers import edges_around, points_within
 from naively.typing import FloatArray
 
 FARTHEST = 1e150
@@ -62,7 +64,7 @@ def _by_quadrature(z: FloatArray, half: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class IntervalEstimate:
+class IntervalEstimate(Estimate):
     """Means, variances and the resolution of a group of columns; arrays as in `GaussianEstimate`.
 
     A column in which a class has variance 0, all values being the same, gives no evidence.
@@ -91,12 +93,18 @@ class IntervalEstimate:
             logs = log_interval_probability(deviation, self.interval / spread)
         return np.where(known & speaks, logs, 0.0)
 
-    def add_to(self, scores: FloatArray, block: FloatArray) -> None:
-        """Add the log-probability of every row."""
-        scores += self.evidence(block).sum(axis=1)
-
     # -- Description ----------------------------------------------------------------------------------------------
 
     def describe(self) -> dict[str, Any]:
         """Means and variances of the values before they were rounded."""
         return {"mean": self.mean, "variance": self.variance}
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """Points within three standard deviations of the means."""
+        return points_within(self.mean[:, place], np.sqrt(self.variance[:, place]), n_points)
+
+    def edges(self) -> FloatArray:
+        """Nine standard deviations to both sides of every mean."""
+        return edges_around(self.mean, np.sqrt(self.variance), np.linspace(-9, 9, 73))

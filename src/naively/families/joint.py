@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from naively._checks import require_number
-from naively.errors import InputError, ParameterError, brief
-from naively.families.base import READS_LABELS, Family, LeftOut
+from naively.errors import GapError, InputError, ParameterError, brief
+from naively.families.base import READS_LABELS, Count, Estimate, Family, LeftOut, Parameters
 from naively.families.joint_normal import Densities, Normals, Rule, known_of
 from naively.families.joint_table import MOST_KEPT, Marginal, ProductTable
 from naively.smoothing import Smoothing
@@ -129,6 +130,7 @@ class JointFamily(Family):
 
     accepts: ClassVar[tuple[Kind, ...]] = READS_LABELS
     together: ClassVar[bool] = True
+    one_term: ClassVar[bool] = True
 
     joint: Joint
     given: tuple[str, ...]
@@ -143,6 +145,10 @@ class JointFamily(Family):
     @classmethod
     def name(cls) -> str:
         return "joint"
+
+    @property
+    def as_given(self) -> Joint:
+        return self.joint
 
     @property
     def term(self) -> str:
@@ -181,6 +187,27 @@ class JointFamily(Family):
 
         return left_out(self, sums, smoothing)
 
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
+        """One table of all combinations of labels; of numbers, means for each of them and covariances as tied."""
+        sizes, n_numbers = estimate.sums.sizes, len(self.numbers)
+        n_cells = n_classes * prod(sizes)
+        covariances = {"none": n_cells, "class": n_classes, "all": 1}[self.joint.ties]
+        normals = n_cells * n_numbers + covariances * (n_numbers * (n_numbers + 1) // 2)
+        table = Count(n_cells, n_cells - n_classes) if sizes else Count(0, 0)
+        return Parameters(Count(table.stored + normals, table.free + normals), None if n_numbers else sizes)
+
+    def cells(self, *tables: Any) -> list[FloatArray]:
+        """None: columns that are read together have none of their own."""
+        raise read_together(self)
+
+
+def read_together(family: Family) -> GapError:
+    """What is raised where columns are to be ranked one by one."""
+    reason = "reads several columns together: rank them in a model without factors"
+    return GapError(f"rank_features ranks columns that stand alone, but {family.name()!r} {reason}.", reason)
+
 
 # -- Evidence -----------------------------------------------------------------------------------------------------
 
@@ -196,7 +223,7 @@ class Block(NamedTuple):
         return Block(self.codes[rows], self.numbers[rows])
 
 
-class JointEstimate:
+class JointEstimate(Estimate):
     """The probability of combinations and the densities within them.
 
     Parameters

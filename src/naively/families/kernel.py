@@ -10,16 +10,20 @@ from typing import Any, Literal
 import numpy as np
 
 from naively._checks import require_number, require_whole
-from naively.errors import ParameterError
+from naively.errors import GapError, ParameterError
 from naively.families.base import Family, LeftOut
 from naively.families.bells import KERNELS, bells
+from naively.families.bins import histogram_cells
 from naively.families.cells import left_out
 from naively.families.curves import Curve, Curves
 from naively.families.densities import Density, Sample, kernel, kernel_of_scores, rescaled
+from naively.families.distributions import Numbers, curve_mean, draw_from_curve
+from naively.families.gaussian import Gaussian
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
 from naively.statistics.histogram import Histograms
-from naively.statistics.moments import Moments, centred
+from naively.statistics.information import standardised_gap
+from naively.statistics.moments import Moments, centred, pooled
 from naively.typing import FloatArray, IntArray
 
 ROOM = 5.0
@@ -176,6 +180,47 @@ class Kernel(Family):
             for density, _, exponent in self._densities(moments, histograms)
         ]
         return left_out(histograms, columns)
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
+        """Numbers by the curve of their log-density, inverted exactly."""
+        if self.scores:
+            reason = "tells classes apart, but is no distribution of a column's values"
+            raise GapError(f"Kernel(scores=True).distribution: it {reason}", reason)
+        constant = _means(tables[0])
+        curves = [(curve.knots, curve.table) for curve in estimate.curves]
+        mean = [
+            curve_mean(knots, logs) if len(knots) > 1 else constant[:, place]
+            for place, (knots, logs) in enumerate(curves)
+        ]
+
+        def draw(codes: IntArray, rng: np.random.Generator) -> FloatArray:
+            columns = [
+                draw_from_curve(knots, logs, codes, rng) if len(knots) > 1 else constant[codes, place]
+                for place, (knots, logs) in enumerate(curves)
+            ]
+            return np.stack(columns, axis=1)
+
+        return Numbers(np.stack(mean, axis=1), draw)
+
+    def cells(self, moments: Moments, histograms: Histograms) -> list[FloatArray]:
+        """The counts of a few bins."""
+        return histogram_cells(histograms)
+
+    def effect(self, moments: Moments, histograms: Histograms) -> FloatArray:
+        """By the means and scatters of the classes."""
+        return standardised_gap(*centred(moments))
+
+    def expecting(self) -> Family:
+        """Itself, but normal where the evidence is that of scores."""
+        return Gaussian() if self.scores else self
+
+
+def _means(moments: Moments) -> FloatArray:
+    """The mean of each class (classes, columns), of all classes where a class has no known cell."""
+    weight, mean, _ = centred(moments)
+    return np.where(weight > 0, mean, pooled(moments)[1])
 
 
 def _without(density: Density, log_unit: float, cells: IntArray, codes: IntArray, weights: FloatArray) -> FloatArray:

@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.families.base import LeftOut
+from naively.errors import GapError
+from naively.families.base import Estimate, LeftOut
+from naively.families.numbers import against, formula_tables
 from naively.kernels import frozen, repays_compiler
 from naively.statistics.moments import Moments
 from naively.table.table import with_data
@@ -22,7 +24,7 @@ LARGEST_COUNT = 1e280
 
 
 @dataclass(frozen=True)
-class LinearEstimate:
+class LinearEstimate(Estimate):
     """Slopes and offsets of a group of columns, (classes, columns).
 
     Parameters
@@ -42,6 +44,7 @@ class LinearEstimate:
     """
 
     reads: ClassVar[str] = "numbers"
+    reads_sparse: ClassVar[bool] = True
 
     slope: FloatArray
     offset: FloatArray
@@ -148,6 +151,101 @@ class LinearEstimate:
         """The family's parameters."""
         return dict(self.parameters)
 
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def log_likelihood(self, moments: Moments) -> FloatArray:
+        """Slopes times sums, offsets times weights. What is impossible has the sum zero, and so is the slope.
+
+        `base` is left out: it is the same whatever the parameters.
+        """
+        offsets = 0.0 if moments.observed is None else moments.observed.high * self.offset
+        return np.asarray((moments.total.high * self.slope + offsets).sum(axis=0))
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """Of a count that is read in proportion: none, and one."""
+        return [0, 1]
+
+    def line(self, base: int) -> LinearEstimate:
+        """The slopes and offsets less those of the base."""
+        for zeros in (self.no_other, self.no_zero):
+            if zeros is not None:
+                refuse_infinite_weights(np.asarray(zeros.any(axis=0)))
+        slope, offset = (against(part.T, base).T for part in (self.slope, self.offset))
+        return replace(self, slope=slope, offset=offset, no_other=None, no_zero=None, base=None, parameters={})
+
+    def terms(self, place: int, name: str) -> list[tuple[str, FloatArray]]:
+        """What the weights of a column belong to, and the weights (classes,)."""
+        above = "" if self.above is None else f" > {self.above:g}"
+        return [(f"{name}{above}", self.slope[:, place])]
+
+    def largest_weights(self) -> FloatArray:
+        """The largest weight of each column, in size, in the discriminant of any two classes."""
+        return np.asarray(np.ptp(self.slope, axis=0))
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """A line in x, or in whether x is above a threshold; impossible values have the evidence minus infinity.
+
+        What all classes share, such as the factorial of a Poisson column, is left out.
+        """
+        nowhere = np.zeros(self.slope.shape, dtype=bool)
+        no_other, no_zero = (nowhere if mask is None else mask for mask in (self.no_other, self.no_zero))
+        parts = {
+            "slope": self.slope,
+            "offset": self.offset,
+            "at_zero": np.where(no_zero, -np.inf, self.offset),
+            "elsewhere": np.where(no_other, -np.inf, 0.0),
+        }
+        x = "x" if self.above is None else f"where(x > {self.above!r}, 1, 0)"
+        formula = f"where({x} == 0, at_zero, slope * {x} + offset + elsewhere)"
+        return formula_tables(formula, parts, np.zeros(self.slope.shape[1], dtype=bool))
+
+
+def refuse_infinite_weights(zeros: AnyArray) -> None:
+    """Refuse a linear discriminant of columns in which something has probability zero."""
+    if zeros.any():
+        reason = (
+            "something has probability zero in a class, and its weight would be infinite. Use some smoothing, for "
+            "example smoothing='laplace', which needs no new fit"
+        )
+        raise GapError(f"line: {reason}", reason, np.flatnonzero(zeros).tolist())
+
+
+@dataclass(frozen=True)
+class Lines(Estimate):
+    """Log-odds that are linear in a number: ``slope * (x - anchor - middle)``.
+
+    `slope` and `middle` are (classes, columns). `anchor` (columns,) is the mean of the base class, and `middle` how far
+    from it a class and the base are level: in this form the numbers of a column far from zero do not cancel.
+    """
+
+    reads: ClassVar[str] = "numbers"
+
+    slope: FloatArray
+    middle: FloatArray
+    anchor: FloatArray
+
+    @property
+    def offset(self) -> FloatArray:
+        """What is added at zero."""
+        return -self.slope * (self.anchor + self.middle)
+
+    def evidence(self, block: FloatArray) -> FloatArray:
+        """The log-odds of every cell."""
+        values = ((block - self.anchor)[:, :, None] - classes_last(self.middle)) * classes_last(self.slope)
+        return np.where(np.isnan(block)[:, :, None], 0.0, values)
+
+    def describe(self) -> dict[str, Any]:
+        """Slopes, and where they cross zero."""
+        return {"slope": self.slope, "middle": self.anchor + self.middle}
+
+    def terms(self, place: int, name: str) -> list[tuple[str, FloatArray]]:
+        """What the weights of a column belong to, and the weights (classes,)."""
+        return [(name, self.slope[:, place])]
+
+    def largest_weights(self) -> FloatArray:
+        """The largest weight of each column, in size, in the discriminant of any two classes."""
+        return np.asarray(np.ptp(self.slope, axis=0))
+
 
 def classes_last(parameters: AnyArray) -> AnyArray:
     """From (classes, columns) to (columns, classes), or from (classes, rows, columns) to (rows, columns, classes)."""
@@ -164,7 +262,7 @@ def _hits(cells: AnyArray, forbidden: AnyArray) -> AnyArray:
     return np.asarray(cells.astype(np.float64) @ forbidden.T.astype(np.float64) > 0)
 
 
-def left_out(moments: Moments, estimate: Callable[[Moments], LinearEstimate], above: float | None = None) -> LeftOut:
+def left_out(moments: Moments, estimate: Callable[[Moments], Estimate], above: float | None = None) -> LeftOut:
     """Leave-one-out: the same estimate, of sums without one row at a time."""
 
     def evidence(block: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:

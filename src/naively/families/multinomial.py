@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from naively.families.base import Family, LeftOut
+from naively.errors import ParameterError
+from naively.families.base import Count, Family, LeftOut, Parameters
+from naively.families.distributions import Shares
 from naively.families.linear import LinearEstimate, left_out, logs_and_zeros
+from naively.families.uncertainty import Uncertain, independent, log_gamma_moments
 from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.statistics.base import Summary
 from naively.statistics.counts import frequencies_without
@@ -64,6 +68,70 @@ class Multinomial(Family):
         """The same estimate, of sums without one row at a time: exact."""
         dense = left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing))
         return replace(dense, sparse=partial(_sparse_without, statistics, smoothing))
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
+        """The shares of the columns, which sum to one."""
+        return Parameters(Count(n_classes * n_columns, n_classes * (n_columns - 1)))
+
+    def distribution(self, estimate: Any, tables: Any, class_weight: FloatArray, length: Any) -> Shares:
+        """Counts that share a total: the one given, or the mean of the class."""
+        probability = estimate.parameters["probability"]
+        lengths = _lengths(self.group, tables[0].total.high, class_weight, length)
+
+        def draw(codes: IntArray, rng: np.random.Generator) -> FloatArray:
+            return rng.multinomial(np.rint(lengths[codes]).astype(np.int64), probability[codes]).astype(np.float64)
+
+        return Shares(lengths[:, None] * probability, draw, probability=probability)
+
+    def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: FloatArray) -> Uncertain:
+        """Under a Dirichlet posterior of the shares."""
+        return independent(*_uncertain_shares(tables[0], smoothing, block))
+
+    def cells(self, statistics: Moments) -> list[FloatArray]:
+        """Of one event: whether it is of another column, or of this one."""
+        return share_cells(statistics)
+
+    def log_base(self, block: FloatArray) -> FloatArray:
+        """In how many orders each row's counts can have come about."""
+        from scipy.special import gammaln
+
+        counts = np.nan_to_num(block, nan=0.0)
+        return np.asarray(gammaln(counts.sum(axis=1) + 1.0) - gammaln(counts + 1.0).sum(axis=1))
+
+
+def share_cells(moments: Moments) -> list[FloatArray]:
+    """The counts (classes, 2) of events of other columns, and of each column."""
+    own = moments.total.high
+    every = own.sum(axis=1, keepdims=True)
+    return list(np.stack([np.maximum(every - own, 0.0), own], axis=-1).swapaxes(0, 1))
+
+
+def _lengths(group: str, totals: FloatArray, class_weight: FloatArray, length: Any) -> FloatArray:
+    """The total of a row's counts, per class."""
+    given = length.get(group) if isinstance(length, Mapping) else length
+    if given is None:
+        return np.asarray(totals.sum(axis=1) / np.where(class_weight > 0, class_weight, 1.0))
+    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0 <= given < 2**31:
+        raise ParameterError(f"length must be a number of at least 0, or a dict of them by group; got {length!r}.")
+    return np.full(len(totals), float(given))
+
+
+def _uncertain_shares(moments: Moments, smoothing: Smoothing, block: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``sum of x log share``: the shares of a class have one total in common."""
+    counts = moments.total.high
+    posterior = counts + smoothing.pseudo_counts(counts, moments.columns)
+    x = np.where(np.isnan(block), 0.0, block)
+    logs, spread = log_gamma_moments(posterior)
+    of_all, spread_of_all = log_gamma_moments(posterior.sum(axis=1))
+    length = x.sum(axis=1, keepdims=True)
+    impossible = (x > 0).astype(np.float64) @ np.isneginf(logs).T.astype(np.float64) > 0
+    mean = x @ np.where(np.isneginf(logs), 0.0, logs).T - length * np.where(np.isneginf(of_all), 0.0, of_all)
+    variance = x**2 @ spread.T - length**2 * spread_of_all
+    silent = np.isneginf(of_all)[None, :]
+    mean = np.where(silent, 0.0, np.where(impossible, -np.inf, mean))
+    return mean, np.where(silent | impossible, 0.0, np.maximum(variance, 0.0))
 
 
 def _sparse_without(

@@ -9,14 +9,18 @@ import numpy as np
 
 from naively.errors import ParameterError
 from naively.families.base import Family, LeftOut
+from naively.families.bins import histogram_cells
 from naively.families.cells import left_out
 from naively.families.curves import Curve, Curves
 from naively.families.densities import FAMILIES, Sample
+from naively.families.gaussian import Gaussian
 from naively.families.stacking import StackedColumn, stack
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
 from naively.statistics.histogram import Histograms
+from naively.statistics.information import standardised_gap
 from naively.statistics.moments import Moments, centred
+from naively.typing import FloatArray
 
 DENSITIES = tuple(FAMILIES)
 
@@ -45,6 +49,7 @@ class Stacked(Family):
     """
 
     is_distribution: ClassVar[bool] = False
+    compares_rows: ClassVar[bool] = False
 
     densities: tuple[str, ...] = DENSITIES
 
@@ -82,3 +87,17 @@ class Stacked(Family):
         """Each density without the row. Shares, cuts, bandwidths and the prior of Student's t stay as they are."""
         columns = self._columns(moments, histograms)
         return left_out(histograms, [column.leave_one_out for column in columns])
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def cells(self, moments: Moments, histograms: Histograms) -> list[FloatArray]:
+        """The counts of a few bins."""
+        return histogram_cells(histograms)
+
+    def effect(self, moments: Moments, histograms: Histograms) -> FloatArray:
+        """By the means and scatters of the classes."""
+        return standardised_gap(*centred(moments))
+
+    def expecting(self) -> Family:
+        """The normal distribution of the same moments."""
+        return Gaussian()

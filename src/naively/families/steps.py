@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively.families.base import Estimate
 from naively.kernels import frozen, reference, repays_compiler
 from naively.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Estimate):
     """The bins of a group of columns.
 
     Parameters
@@ -25,6 +26,7 @@ class Steps:
     """
 
     reads: ClassVar[str] = "numbers"
+    constant_in_cells: ClassVar[bool] = True  # cuts lie between cells
 
     cuts: Sequence[FloatArray]
     probabilities: Sequence[FloatArray]
@@ -53,6 +55,21 @@ class Steps:
     def describe(self) -> dict[str, Any]:
         """The cuts, and the probability of each bin."""
         return {"cuts": list(self.cuts), "probability": list(self.probabilities)}
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        return "from"
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """Where each bin begins, the first at minus infinity."""
+        return [-np.inf, *self.cuts[place].tolist()]
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """The log-probability of every bin."""
+        columns = zip(self.cuts, self._tables, strict=True)
+        return [{"kind": "steps", "cuts": cuts, "evidence": table[:-1].T} for cuts, table in columns]
 
 
 def _with_silence(probability: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut
+from naively.families.base import Estimate, Family, LeftOut, Parameters
 from naively.families.densities import (
     PRIOR_ROWS,
     PRIOR_SHAPE,
@@ -21,13 +21,17 @@ from naively.families.densities import (
     pooled_predictive,
     student_predictive,
 )
-from naively.families.gaussian import LARGEST_DEVIATION, anchor_of, left_out
+from naively.families.distributions import Numbers
+from naively.families.gaussian import LARGEST_DEVIATION, anchor_of, gaussian_parameter_count, left_out, normal_ratio
 from naively.families.linear import classes_last
+from naively.families.numbers import edges_around, formula_tables, points_within
+from naively.families.uncertainty import Uncertain, uncertain_normal
 from naively.kernels import frozen, reference, repays_compiler
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
-from naively.statistics.moments import Centre, Moments, centre, pooled_centre
-from naively.typing import FloatArray
+from naively.statistics.information import standardised_gap
+from naively.statistics.moments import Centre, Moments, centre, centred, pooled_centre
+from naively.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,33 @@ class StudentT(Family):
         """The same estimate, of sums without one row at a time: exact, the prior included."""
         return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
+        """Those of the normal distribution whose mean and variance are not known for certain."""
+        ties = "feature" if self.pooled else "none"
+        return Parameters.all_free(gaussian_parameter_count(n_classes, n_columns, ties))
+
+    def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
+        """Student's t at a location, in a scale."""
+        freedom, location, scale = estimate.freedom, estimate.location, np.sqrt(estimate.variance)
+        return Numbers(location, lambda codes, rng: location[codes] + scale[codes] * rng.standard_t(freedom[codes]))
+
+    def uncertain(self, estimate: Any, tables: Any, smoothing: Any, block: FloatArray) -> Uncertain:
+        """Under the posterior of the normal distribution, the prior rows included."""
+        rows = centred(tables[0])[0] + self.prior_rows
+        variance = estimate.variance * rows / (rows + 1)
+        axes = (1,) if self.pooled else ()
+        return uncertain_normal(estimate.location, variance, rows, np.asarray(estimate.freedom), axes, block)
+
+    def likelihood_ratio(self, statistics: Moments) -> tuple[FloatArray, IntArray]:
+        """That of normal columns."""
+        return normal_ratio(statistics, shared=bool(self.pooled))
+
+    def effect(self, statistics: Moments) -> FloatArray:
+        """By the means and scatters of the classes."""
+        return standardised_gap(*centred(statistics))
+
 
 # -- Evidence -----------------------------------------------------------------------------------------------------
 
@@ -135,7 +166,7 @@ class Anchored(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StudentEstimate:
+class StudentEstimate(Estimate):
     """Freedom, location and squared scale of a group of columns, (classes, columns) or (classes, rows, columns).
 
     A column in which a class has scale 0, all values being the same, gives no evidence.
@@ -182,3 +213,25 @@ class StudentEstimate:
     def describe(self) -> dict[str, Any]:
         """Degrees of freedom, location and scale."""
         return {"freedom": self.freedom, "location": self.location, "scale": np.sqrt(self.variance)}
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def quantile(self, levels: FloatArray) -> FloatArray:
+        """The numbers below which so much of each class lies."""
+        from scipy.special import stdtrit
+
+        return np.asarray(self.location + np.sqrt(self.variance) * stdtrit(self.freedom, levels[:, None, None]))
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """Points within three scales of the locations."""
+        return points_within(self.location[:, place], np.sqrt(self.variance[:, place]), n_points)
+
+    def edges(self) -> FloatArray:
+        """Far out to both sides of every location: the tails are heavy."""
+        return edges_around(self.location, np.sqrt(self.variance), np.sinh(np.linspace(-9, 9, 145)))
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """The log-density of Student's t."""
+        location, scale, peak, power = (np.moveaxis(part, -1, 0) for part in self._constants)
+        names = {"location": location, "scale": scale, "peak": peak, "power": power}
+        return formula_tables("peak - power * log1p(square((x - location) * scale))", names, (power == 0).all(axis=0))

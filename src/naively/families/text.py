@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively.errors import ParameterError
-from naively.families.base import Family, LeftOut
+from naively.families.base import Estimate, Family, LeftOut
 from naively.families.linear import logs_and_zeros
 from naively.families.text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of, whole
 from naively.families.text_views import DrawnView, TokenView, WeighedView
@@ -85,6 +85,7 @@ class Text(Family):
 
     accepts: ClassVar[tuple[Kind, ...]] = ("label", "text", "mixed", "empty")  # mixed: the cell at fault is named
     is_distribution: ClassVar[bool] = False  # of tokens, given how many there are; not of a cell's values
+    compares_rows: ClassVar[bool] = False
 
     words: Lengths | None = (1, 2)
     characters: Lengths | None = None
@@ -217,6 +218,12 @@ class Text(Family):
         evidence = left_out_views(statistics, self.views, self.event, float(smoothing.tau), self.min_count)
         return LeftOut("texts", evidence)
 
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def cells(self, *statistics: Tokens) -> list[FloatArray]:
+        """The mass of each token of the first view: one token drawn from the text."""
+        return [table.dense(table.mass.high).T for table in statistics[0].tables]
+
 
 def _frequencies(mass: FloatArray, smoothing: Smoothing, vocabulary: Vocabulary, complement: bool) -> FloatArray:
     """The frequencies (tokens, classes) of the tokens of each class, or of all other classes."""
@@ -260,8 +267,25 @@ class LazyTexts(Sequence[str]):
 # -- Evidence -----------------------------------------------------------------------------------------------------
 
 
+class TextsEstimate(Estimate):
+    """What the estimates of texts have in common: there is no end of values, so that none are tabulated."""
+
+    @property
+    def kind(self) -> str:
+        return "text"
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """None: call the table with texts."""
+        return []
+
+    def tabulated(self, place: int, points: Sequence[Any], n_columns: int) -> FloatArray:
+        """What an unknown value and a missing text say."""
+        nothing: list[list[str | None]] = [[None, None]] * n_columns
+        return self.evidence(nothing)[:, place]
+
+
 @dataclass(frozen=True)
-class TextEstimate:
+class TextEstimate(TextsEstimate):
     """The views of a group of text columns.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from naively.families.stacked import Stacked
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
 from naively.table.table import Kind
-from naively.typing import AnyArray, FloatArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 ZERO = -1075 * math.log(2)
 """The exponential of what is below this is zero as a float64."""
@@ -113,6 +114,28 @@ class Thresholded(Family):
         inside = self.family.leave_one_out(*statistics, smoothing=smoothing)
         return LeftOut(inside.reads, lambda *rows: self.replaced(inside.evidence(*rows)), inside.codebook)
 
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def cells(self, *tables: Any) -> list[FloatArray] | None:
+        """Those of the family inside."""
+        return self.family.cells(*tables)
+
+    def information(self, *tables: Any) -> FloatArray:
+        """That of the family inside."""
+        return self.family.information(*tables)
+
+    def likelihood_ratio(self, *tables: Any) -> tuple[FloatArray, IntArray]:
+        """That of the family inside."""
+        return self.family.likelihood_ratio(*tables)
+
+    def effect(self, *tables: Any) -> FloatArray:
+        """That of the family inside."""
+        return self.family.effect(*tables)
+
+    def expecting(self) -> Family:
+        """The family inside."""
+        return self.family.expecting()
+
     # -- Evidence -------------------------------------------------------------------------------------------------
 
     def replaced(self, evidence: FloatArray) -> FloatArray:
@@ -164,14 +187,14 @@ class ThresholdedTables(LabelTables):
 
 
 @dataclass(frozen=True)
-class ThresholdedEstimate:
+class ThresholdedEstimate(Estimate):
     """An estimate whose evidence is thresholded."""
 
     inside: Estimate
     family: Thresholded
 
     @property
-    def reads(self) -> str:
+    def reads(self) -> str:  # type: ignore[override]
         """What the blocks hold."""
         return self.inside.reads
 
@@ -187,12 +210,22 @@ class ThresholdedEstimate:
             evidence = as_float64(evidence, self.inside._peak)
         return self.family.replaced(evidence)
 
-    def add_to(self, scores: FloatArray, block: AnyArray) -> None:
-        """Add the log-likelihood of every row."""
-        scores += self.evidence(block).sum(axis=1)
-
     # -- Description ----------------------------------------------------------------------------------------------
 
     def describe(self) -> dict[str, Any]:
         """The parameters of the family inside."""
         return self.inside.describe()
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        return self.inside.kind
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        """Those of the family inside."""
+        return self.inside.points(place, n_points)
+
+    def as_numbers(self, points: Sequence[Any]) -> Sequence[Any]:
+        """Those of the family inside."""
+        return self.inside.as_numbers(points)

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from naively.errors import ForgetError, InputError
-from naively.families.base import READS_LABELS, Family, LeftOut
-from naively.families.joint import Block, block_reader
+from naively.families.base import READS_LABELS, Count, Estimate, Family, LeftOut, Parameters
+from naively.families.joint import Block, block_reader, read_together
 from naively.smoothing import Smoothing, shares, smoothed_frequencies
 from naively.statistics.base import Summary
 from naively.statistics.counts import merged_labels
@@ -95,6 +95,18 @@ class TreeFamily(Family):
         counted = PairTables(self, sums)
         estimate = self.estimate(*sums, smoothing=smoothing)
         return LeftOut("both", LearntTree(counted, estimate, smoothing).evidence, reader=estimate.reader)
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
+        """The tables of each column given its parent, combinations that never occurred included."""
+        stored = sum(table.size for table in estimate.tables)
+        free = stored - sum(table[..., 0].size for table in estimate.tables)
+        return Parameters(Count(stored, free), [len(labels) for labels in estimate.categories])
+
+    def cells(self, *tables: Any) -> list[FloatArray]:
+        """None: columns that are read together have none of their own."""
+        raise read_together(self)
 
 
 class PairTables:
@@ -183,7 +195,7 @@ def _flat(counts: FloatArray) -> FloatArray:
 # -- Evidence -----------------------------------------------------------------------------------------------------
 
 
-class TreeEstimate:
+class TreeEstimate(Estimate):
     """The tables of a tree (or several), each behind its parent.
 
     Parameters

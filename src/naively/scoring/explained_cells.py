@@ -94,7 +94,7 @@ def _by_row(
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """For each row the terms that it stores, and the evidence (terms + 1, classes) of these and of all others."""
     linear = isinstance(scorer, Scorer) and all(
-        isinstance(factor.estimate, LinearEstimate) and not factor.joins for factor in scorer.factors
+        factor.estimate.reads_sparse and not factor.joins for factor in scorer.factors
     )
     for row in range(table.n_rows):
         rows = slice(row, row + 1)

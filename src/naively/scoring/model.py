@@ -16,7 +16,7 @@ import numpy as np
 from naively._blas import one_blas_thread
 from naively.engines.threads import in_order
 from naively.errors import InputError
-from naively.families import Estimate, Family, JointFamily
+from naively.families import Estimate, Family
 from naively.families.linear import LinearEstimate
 from naively.schema import Schema
 from naively.smoothing import Smoothing
@@ -51,7 +51,7 @@ class Factor:
     @property
     def joins(self) -> bool:
         """Whether several columns give their evidence as one term."""
-        return isinstance(self.family, JointFamily) and len(self.members) > 1
+        return self.family.one_term and len(self.members) > 1
 
 
 def make_factors(
@@ -112,7 +112,7 @@ class Scorer:
         self.factors, self.n_classes = factors, n_classes
         self.n_columns = len(names)
         joined = [factor for factor in factors if factor.joins]
-        self.names = [*names, *(factor.family.term for factor in joined)] if joined else names  # type: ignore[attr-defined]
+        self.names = [*names, *(factor.family.term for factor in joined)] if joined else names
         self.terms = {id(factor): self.n_columns + place for place, factor in enumerate(joined)}
         self.silent = {names[member] for factor in joined for member in factor.members.tolist()}
 
@@ -150,14 +150,12 @@ class Scorer:
 
     def _blas_limits(self) -> Any:
         """For estimates that are matrix products: these are small, and threads would only wait for each other."""
-        linear = any(isinstance(factor.estimate, LinearEstimate) for factor in self.factors)
+        linear = any(factor.estimate.reads_sparse for factor in self.factors)
         return one_blas_thread() if linear else nullcontext()
 
     def _cells_per_row(self, table: Table) -> int:
         """How many cells of a row are read."""
-        sparse = isinstance(table, SparseTable) and all(
-            isinstance(factor.estimate, LinearEstimate) for factor in self.factors
-        )
+        sparse = isinstance(table, SparseTable) and all(factor.estimate.reads_sparse for factor in self.factors)
         if sparse and isinstance(table, SparseTable):
             return int(table.matrix.nnz // table.n_rows)
         return self.n_columns + sum(getattr(factor.estimate, "cells_per_row", 0) for factor in self.factors)
@@ -178,7 +176,7 @@ class Scorer:
 
     def _reader(self, factor: Factor, table: Table, positions: IntArray | None) -> Callable[[FloatArray, slice], None]:
         estimate: Any = factor.estimate
-        if isinstance(table, SparseTable) and isinstance(estimate, LinearEstimate):
+        if isinstance(table, SparseTable) and estimate.reads_sparse:
             chosen = self._chosen(factor, positions)
             return lambda scores, rows: estimate.add_sparse(scores, checked_cells(table, chosen, rows, estimate))
         read = self._read(factor, table, positions)
@@ -201,8 +199,8 @@ def chosen_columns(members: IntArray, positions: IntArray | None, n_columns: int
 def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callable[[slice], AnyArray]:
     """A function from a slice of rows to the block of the chosen columns that the estimate reads."""
     if estimate.reads == "numbers":
-        nonnegative = getattr(estimate, "nonnegative", False)
-        return lambda rows: checked_numbers(table, chosen, rows, nonnegative)
+        nonnegative, positive = getattr(estimate, "nonnegative", False), getattr(estimate, "positive", False)
+        return lambda rows: checked_numbers(table, chosen, rows, nonnegative, positive)
     if estimate.reads == "texts":
         return text_reader(table, range(table.n_columns) if chosen is None else chosen.tolist())
     if estimate.reads == "both":
@@ -226,13 +224,17 @@ def _all(table: Table) -> slice:
     return slice(0, table.n_rows)
 
 
-def checked_numbers(table: Table, chosen: IntArray | None, rows: slice, nonnegative: bool) -> FloatArray:
-    """A block of numbers without infinities and, for counts, without negative ones."""
+def checked_numbers(
+    table: Table, chosen: IntArray | None, rows: slice, nonnegative: bool, positive: bool = False
+) -> FloatArray:
+    """A block of numbers without infinities and, if these are not allowed, without negative ones or zeros."""
     block = table.numbers(chosen, rows)
     if np.isinf(block).any():
         _refuse(table, chosen, rows, np.isinf(block), "Input X contains infinity", "Use NaN for what is not known")
     if nonnegative and (block < 0).any():
         _refuse(table, chosen, rows, block < 0, "Negative values in data, where counts belong", "Check the column")
+    if positive and (block <= 0).any():
+        _refuse(table, chosen, rows, block <= 0, "Numbers must be above 0 for the family", "Check the column")
     return block
 
 

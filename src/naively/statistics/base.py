@@ -29,6 +29,8 @@ class Summary:
         texts).
     observed, squares : bool
         Whether the weight of known cells and the squares are wanted.
+    logs : bool
+        Whether the sums of logarithms are wanted; numbers that are not above 0 are then refused.
     above : float, optional
         Sum not x but whether x is above this.
     nonnegative : bool
@@ -55,6 +57,7 @@ class Summary:
     cuts: tuple[tuple[float, ...] | None, ...] = ()
     view: View | None = None
     most_cells: int | None = None
+    logs: bool = False
 
     @property
     def members(self) -> tuple[str, ...]:

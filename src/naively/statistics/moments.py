@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 VALUE_TOLERANCE = 2.0**-40
 """Sums of values that rows cannot leave are refused if they are off by more than this share of the largest so far."""
 
+LARGEST_LOG = 745.0
+"""The logarithms of numbers above 0 are no larger than this, in size."""
+
 ROUNDING = 1e-9
 """Sums that differ by no more than this share are equal, but for rounding."""
 
@@ -44,6 +47,14 @@ def has_impossible_spread(weight: FloatArray, total: FloatArray, square: FloatAr
         return np.asarray(total**2 > weight * square * (1 + ROUNDING) + rounding)
 
 
+def has_impossible_logs(weight: FloatArray, total: FloatArray, log: FloatArray, peak: FloatArray) -> AnyArray:
+    """Where the mean of logarithms is above the logarithm of the mean, which no numbers above 0 have."""
+    known = (weight > 0) & (total > 0)
+    most = np.log(np.where(known, total, 1.0) / np.where(known, weight, 1.0))
+    slack = ROUNDING * (1 + np.abs(most)) * weight + VALUE_TOLERANCE * LARGEST_LOG * peak
+    return np.asarray(known & (log > weight * most + slack))
+
+
 @dataclass(frozen=True)
 class Moments(Statistic):
     """Weight, sum and sum of squares of each column in each class; each Sum has shape (classes, columns).
@@ -61,6 +72,8 @@ class Moments(Statistic):
     peak : ndarray of shape (classes, columns) or None
         The largest that `square` (or `total`, where there is no `square`) has been; None: it is the present one,
         since nothing was ever forgotten. Rounding is judged by it.
+    log : Sum or None
+        Sum of weight * log(x); None where no family asks for it.
     """
 
     kind: ClassVar[str] = "moments"
@@ -70,11 +83,14 @@ class Moments(Statistic):
     observed: Sum | None = None
     square: Sum | None = None
     peak: FloatArray | None = field(default=None, compare=False)
+    log: Sum | None = None
 
     @classmethod
     def empty(cls, summary: Summary, columns: tuple[str, ...], n_classes: int) -> Moments:
         zeros = Sum.zeros((n_classes, len(columns)))
-        return cls(columns, zeros, zeros if summary.observed else None, zeros if summary.squares else None)
+        wanted = (summary.observed, summary.squares, summary.logs)
+        observed, square, log = (zeros if one else None for one in wanted)
+        return cls(columns, zeros, observed, square, log=log)
 
     def _map(self, change: Callable[[Sum], Sum], columns: tuple[str, ...] | None = None) -> Moments:
         return Moments(
@@ -83,6 +99,7 @@ class Moments(Statistic):
             None if self.observed is None else change(self.observed),
             None if self.square is None else change(self.square),
             None if self.peak is None else change(Sum(self.peak)).high,
+            None if self.log is None else change(self.log),
         )
 
     @property
@@ -97,6 +114,7 @@ class Moments(Statistic):
             self.total + other.total,
             None if self.observed is None or other.observed is None else self.observed + other.observed,
             None if self.square is None or other.square is None else self.square + other.square,
+            log=None if self.log is None or other.log is None else self.log + other.log,
         )
         if self.peak is None and other.peak is None:
             return merged
@@ -111,6 +129,7 @@ class Moments(Statistic):
         scale = largest if self.square is None else np.sqrt(peak * np.maximum(largest, 0.0))
         total = (self.total - other.total).without_noise(scale)
         observed = square = None
+        log = None if self.log is None or other.log is None else self.log - other.log
         if self.square is not None and other.square is not None:
             square = self._not_negative((self.square - other.square).without_noise(largest), largest, "sum of squares")
         else:  # what is summed without its squares is never negative
@@ -122,7 +141,9 @@ class Moments(Statistic):
             total = self._gone(total, gone, scale, "sum where no weight is left")
             if square is not None:
                 square = self._gone(square, gone, largest, "sum of squares where no weight is left")
-        return Moments(self.columns, total, observed, square, largest)
+            if log is not None:
+                log = self._gone(log, gone, LARGEST_LOG * peak, "sum of logarithms where no weight is left")
+        return Moments(self.columns, total, observed, square, largest, log)
 
     def _not_negative(self, part: Sum, scale: FloatArray, what: str) -> Sum:
         self._refuse_where(part.high < -VALUE_TOLERANCE * scale, what)
@@ -145,6 +166,8 @@ class Moments(Statistic):
         if self.square is not None:
             scale = peak[:, None] * self.largest
             bad |= has_impossible_spread(self.observed.high, self.total.high, self.square.high, scale)
+        if self.log is not None:
+            bad |= has_impossible_logs(self.observed.high, self.total.high, self.log.high, peak[:, None])
         self._refuse_impossible(bad)
 
     def refuse_overflow(self) -> None:
@@ -187,7 +210,8 @@ class Moments(Statistic):
     def to_dict(self) -> dict[str, Any]:
         parts = {"total": self.total, "observed": self.observed, "square": self.square}
         sums = {name: None if part is None else sum_to_dict(part) for name, part in parts.items()}
-        return {**sums, **peak_to_dict(self.peak)}
+        logs = {} if self.log is None else {"log": sum_to_dict(self.log)}
+        return {**sums, **logs, **peak_to_dict(self.peak)}
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any], summary: Summary, columns: tuple[str, ...], n_classes: int) -> Moments:
@@ -200,6 +224,7 @@ class Moments(Statistic):
             sum_from(entry["observed"], shape, nonnegative=True) if summary.observed else None,
             sum_from(entry["square"], shape, nonnegative=True) if summary.squares else None,
             peak_from(entry, shape),
+            sum_from(entry["log"], shape, nonnegative=False) if summary.logs else None,
         )
 
     # -- Comparison -----------------------------------------------------------------------------------------------
@@ -280,6 +305,7 @@ class Moments(Statistic):
             beside(self.total, own.total),
             None if self.observed is None or own.observed is None else beside(self.observed, own.observed),
             None if self.square is None or own.square is None else beside(self.square, own.square),
+            log=None if self.log is None or own.log is None else beside(self.log, own.log),
         )
 
     def of_own_class(self, block: FloatArray, codes: IntArray, weights: FloatArray) -> Moments:
@@ -303,7 +329,9 @@ class Moments(Statistic):
         values = np.where(missing, 0.0, block)
         total = Sum(weight) * Sum(values)
         observed = None if self.observed is None else Sum(weight)
-        return Moments(self.columns, total, observed, None if self.square is None else total * Sum(values))
+        square = None if self.square is None else total * Sum(values)
+        log = None if self.log is None else Sum(weight) * Sum(np.log(np.where(missing, 1.0, block)))
+        return Moments(self.columns, total, observed, square, log=log)
 
 
 def placed(everyone: FloatArray, own: FloatArray, codes: IntArray) -> FloatArray:

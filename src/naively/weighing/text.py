@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from naively.families.text import TextsEstimate
 from naively.kernels import frozen, repays_compiler
 from naively.kernels.reference import MOST_OF_A_TOKEN
 from naively.statistics.tokens import TokenTable, masses
@@ -316,7 +317,7 @@ class TextEvidence:
 
 
 @dataclass(frozen=True)
-class WeighedText:
+class WeighedText(TextsEstimate):
     """A text column of a model that weighs evidence, ready for the scorer.
 
     Parameters

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from naively.analysis.correlation import ROUNDING, correlations, in_units_of_spread
-from naively.analysis.information import symmetric_uncertainty
 from naively.errors import InputError, ParameterError
 from naively.scoring.model import checked_numbers
+from naively.statistics.information import symmetric_uncertainty
 from naively.table.frames import tidy_frame
 from naively.table.read import read_table
 from naively.table.table import Table, require_rows

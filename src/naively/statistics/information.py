@@ -33,6 +33,18 @@ def mutual_information(counts: FloatArray) -> float:
     return max(float(special.rel_entr(counts, expected).sum() / total / np.log(2)), 0.0)
 
 
+def counted(counts: FloatArray, logs: FloatArray) -> float:
+    """The sum of counts times logarithms, in which what was never counted adds nothing, be it impossible or not.
+
+    Examples
+    --------
+    >>> counted(np.array([2.0, 0.0]), np.array([-0.5, -np.inf]))
+    -1.0
+    """
+    seen = counts > 0
+    return float((counts[seen] * logs[seen]).sum())
+
+
 def table_freedom(counts: FloatArray) -> int:
     """The degrees of freedom of a table of counts: (classes - 1) (cells - 1), of those that occur."""
     classes, cells = (int(counts.any(axis=axis).sum()) for axis in (1, 0))
@@ -117,9 +129,23 @@ def density_information(
             joint = np.exp(logs) * shares.T
             mixture = joint.sum(axis=2)
             entropy = special.xlogy(mixture, mixture)
-            gain = np.where(joint > 0, joint * logs, 0.0).sum(axis=2) - entropy
+            gain = (joint * np.where(joint > 0, logs, 0.0)).sum(axis=2) - entropy
             result += (weight * half * gain).sum(axis=0)
     return np.asarray(np.clip(result / np.log(2), 0.0, None))
+
+
+def density_moments(
+    log_density: Callable[[FloatArray], FloatArray], edges: FloatArray, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """The means and variances (classes, columns) of densities, by integration; arguments as `density_information`."""
+    half = np.diff(edges, axis=0) / 2
+    points = [(weight * half, edges[:-1] + half * (1 + node)) for node, weight in zip(NODES, NODE_WEIGHTS, strict=True)]
+    masses = [(size[:, :, None] * np.exp(log_density(x)), x[:, :, None]) for size, x in points]
+    whole = sum((mass.sum(axis=0) for mass, _ in masses), np.zeros((edges.shape[1], n_classes)))
+    some = np.where(whole > 0, whole, 1.0)
+    mean = np.asarray(sum((mass * x).sum(axis=0) for mass, x in masses) / some)
+    variance = np.asarray(sum((mass * np.square(x - mean)).sum(axis=0) for mass, x in masses) / some)
+    return mean.T, variance.T
 
 
 def standardised_gap(weight: FloatArray, mean: FloatArray, scatter: FloatArray) -> FloatArray:
