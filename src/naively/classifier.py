@@ -46,7 +46,7 @@ from naively.table.read import read_table
 from naively.table.table import SparseTable, Table, require_rows
 from naively.table.target import read_rows, read_target
 from naively.typing import AnyArray, FloatArray, IntArray, Label
-from naively.weighing.auto import stacked_densities, weigh
+from naively.weighing.auto import refuse_unweighable, weigh
 from naively.weighing.scorer import PooledScorer
 
 BLOCK_ROWS = 1 << 15
@@ -399,9 +399,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_prior(self.prior)
         self._prior_rule()
         families = self._first_families(table, recipe, weights)
-        if recipe.tempering is not None:
-            stacked_densities(table.names, families)
+        self._refuse_unweighable(table.names, families, recipe)
         return Schema.of_table(table, families)
+
+    def _refuse_unweighable(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
+        """Refuse families and smoothings that mean nothing to a recipe that weighs evidence."""
+        if recipe.tempering is not None:
+            index = {name: position for position, name in enumerate(names)}
+            given = self.smoothing if isinstance(self.smoothing, Mapping) else ()
+            refuse_unweighable(names, families, {position_of(key, index, "smoothing") for key in given})
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         """The families of the columns of a first table; models that cut numbers into bins look at the rows, too."""
@@ -1424,13 +1430,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The estimates of all columns, weighed if the recipe says so."""
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
+        smoothings = self._smoothings(schema.names, recipe)
         if recipe.tempering is None:
-            factors = make_factors(schema, families, self._smoothings(schema.names, recipe), statistics)
-            return Scorer(factors, schema.names, len(self.classes_))
-        tempering = recipe.tempering
-        if self.kept_rows is not None:
-            tempering = replace(tempering, rows=self._checked_kept_rows())
-        weighed = weigh(schema, families, statistics, tempering, thread_count(self.n_threads))
+            return Scorer(make_factors(schema, families, smoothings, statistics), schema.names, len(self.classes_))
+        self._refuse_unweighable(schema.names, families, recipe)
+        most = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
+        tempering = replace(recipe.tempering, rows=min(most, recipe.tempering.rows or most))
+        n_threads = thread_count(self.n_threads)
+        weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes):  # with no row left to judge them there are no experts
             return PooledScorer(weighed, schema, len(self.classes_))
         scorer = Scorer(weighed.factors, schema.names, len(self.classes_))

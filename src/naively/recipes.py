@@ -7,7 +7,7 @@ from typing import Any
 
 from naively.errors import ParameterError
 from naively.families import Categorical, Family, Gaussian, Stacked, Text
-from naively.smoothing import Laplace, NoSmoothing, Smoothing
+from naively.smoothing import Laplace, NoSmoothing, Reserved, Smoothing
 from naively.weighing.auto import Tempering
 
 MOST_KEPT = 1 << 30
@@ -44,13 +44,15 @@ class Recipe:
     pooled: bool = False
 
 
-ALL_WAYS = Tempering(("T", "W", "V3", "CV"), 4096)
+ALL_WAYS = ("T", "W", "V3", "CV")
 
 RECIPES = {
     "textbook": Recipe(Gaussian(), Categorical(), Text(1, tally="count"), Laplace(), NoSmoothing()),
-    "fast": Recipe(Stacked(("pkid",)), Categorical(), Text(1), Laplace(), Laplace(), 2048, Tempering(("T",), 2048)),
-    "auto": Recipe(Stacked(), Categorical(), Text(), Laplace(), Laplace(), 4096, ALL_WAYS),
-    "strong": Recipe(Stacked(), Categorical(), Text(), Laplace(), Laplace(), 32768, ALL_WAYS, pooled=True),
+    "fast": Recipe(Stacked(("pkid",)), Categorical(), Text(1), Reserved(), Laplace(), 2048, Tempering(("T",))),
+    "auto": Recipe(Stacked(), Categorical(), Text(), Reserved(), Laplace(), 4096, Tempering(ALL_WAYS)),
+    "strong": Recipe(
+        Stacked(), Categorical(), Text(), Reserved(), Laplace(), 32768, Tempering(ALL_WAYS, 4096), pooled=True
+    ),
 }
 
 

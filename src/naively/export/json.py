@@ -63,12 +63,12 @@ from naively.smoothing import (
     MEstimate,
     NoSmoothing,
     PerColumn,
+    Reserved,
     Smoothing,
 )
 from naively.statistics.base import Summary
 from naively.statistics.statistics import ColumnStatistics, Statistics, refuse_impossible
 from naively.typing import AnyArray
-from naively.weighing.auto import stacked_densities
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -81,7 +81,10 @@ NEAR_THE_ENDS = 1024
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {
     rule.__name__: rule
-    for rule in (*(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate), *(Dirichlet, Beta, PerColumn, ImaginarySample))
+    for rule in (
+        *(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Reserved),
+        *(Dirichlet, Beta, PerColumn, ImaginarySample),
+    )
 }
 MODELS = ("NaiveBayes", "JointBayes", "TAN")
 CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
@@ -145,7 +148,7 @@ def _encoded(value: Any, where: str) -> Any:
         refuse_tokenizer(getattr(value, "tokenizer", None))
         return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
     if isinstance(value, Smoothing):
-        options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
+        options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value) if field.init}
         return {"type": type(value).__name__, "options": options}
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -325,7 +328,7 @@ def _refuse_misfit(model: NaiveBayes) -> None:
         model._estimated()
         return
     families = model._checked_families(recipe)  # and no more: the weights are fitted when first asked for
-    stacked_densities(model.schema_.names, families)
+    model._refuse_unweighable(model.schema_.names, families, recipe)
     model._smoothings(model.schema_.names, recipe)
     if model.kept_rows is not None:
         model._checked_kept_rows()

@@ -68,6 +68,9 @@ class Family:
     together: ClassVar[bool] = False
     """Whether its columns are read together: a column then keeps those of the summaries that concern it."""
 
+    shares_weight: ClassVar[bool] = False
+    """Whether its columns share one distribution, so that a recipe that weighs evidence gives them one weight."""
+
     @property
     def summaries(self) -> tuple[Summary, ...]:
         """The statistics that the family needs, in the order in which `estimate` takes them."""
