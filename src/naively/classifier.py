@@ -84,7 +84,8 @@ class _OfDensities:
     def __get__(self, model: Any, owner: Any = None) -> Any:
         if model is None:
             return self._method
-        if isinstance(model.recipe, str) and model.recipe in RECIPES:  # a bad one is refused when it is used
+        known = isinstance(model.recipe, str) and model.recipe in RECIPES  # a bad one is refused when it is used
+        if known or isinstance(model.recipe, Recipe):
             model._require_density(self._method.__name__)
         return self._method.__get__(model, owner)
 
@@ -107,8 +108,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    recipe : "auto", "strong", "textbook" or "fast", default="auto"
-        A named set of defaults; the parameters below override it. "auto": stacked densities and categories, each
+    recipe : "auto", "strong", "textbook", "fast" or Recipe, default="auto"
+        A set of defaults, by name or as an object; the parameters below override it. "auto": stacked densities and categories, each
         column's evidence weighed so that the probabilities are calibrated. "strong": the same, pooled with experts that
         relax the independence of the columns. "textbook": Gaussian and categorical
         columns, Laplace smoothing, the class frequencies as prior, every column counted in full. "fast": bins, and one
@@ -116,20 +117,23 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     families : family, str, dict or ByKind, optional
         How columns are distributed: one family for all, or a dict by column name or position, for example
         ``{"age": Gaussian(ties="feature"), "city": "categorical"}``. Columns that are not given are inferred: numbers
-        are Gaussian; booleans, text and categorical types are categorical. `ByKind` sets what is inferred.
+        are Gaussian in "textbook" and stacked densities in other recipes; booleans, text and categorical types are
+        categorical; text with many words is prose. `ByKind` sets what is inferred. All recipes take all families.
     smoothing : smoothing, float, str or dict, optional
-        Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column.
+        Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column. By default
+        "textbook" has Laplace's rule, the other recipes ``Reserved()``. Densities have no pseudo-counts, and neither
+        has prose where evidence is weighed.
     factors : list of Joint, optional
         Columns that are not independent given the class, each group one factor of the model, for example
         ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
     prior : "estimated", "uniform", dict or array, default="estimated"
         The probability of each class before any evidence.
     prior_smoothing : smoothing, float or str, optional
-        Pseudo-counts of the estimated prior; none by default.
+        Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
     kept_rows : int, optional
-        How many rows the recipes that weigh evidence keep as a sample, and fit the weights on. By default "auto" keeps
-        4096; "strong" keeps 32768, counts pairs on all of them and fits weights on 4096. More rows give better weights
-        and take longer.
+        How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
+        and both fit weights on all of them; "strong" keeps 32768, counts pairs on all of them and fits weights on at
+        most 4096. More rows give better weights and take longer.
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
@@ -170,7 +174,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        recipe: str = "auto",
+        recipe: str | Recipe = "auto",
         *,
         families: Any = None,
         smoothing: Any = None,

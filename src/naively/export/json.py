@@ -50,7 +50,7 @@ from naively.export.tables import (
 from naively.export.texts import refuse_tokenizer
 from naively.export.values import flag_from, label_from, require, text_from
 from naively.families import FAMILIES, ByKind, Family, Joint
-from naively.recipes import as_recipe
+from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema
 from naively.scoring.decision import log_prior
 from naively.smoothing import (
@@ -69,6 +69,7 @@ from naively.smoothing import (
 from naively.statistics.base import Summary
 from naively.statistics.statistics import ColumnStatistics, Statistics, refuse_impossible
 from naively.typing import AnyArray
+from naively.weighing.auto import Tempering
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -147,6 +148,9 @@ def _encoded(value: Any, where: str) -> Any:
     if isinstance(value, (Family, ByKind)):
         refuse_tokenizer(getattr(value, "tokenizer", None))
         return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
+    if isinstance(value, (Recipe, Tempering)):
+        options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
+        return {"type": type(value).__name__, "options": options}
     if isinstance(value, Smoothing):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value) if field.init}
         return {"type": type(value).__name__, "options": options}
@@ -355,7 +359,8 @@ def _decoded(value: Any) -> Any:
         return Joint(*options.pop("columns"), **options)
     if name == "dict":
         return {_decoded(key): _decoded(element) for key, element in value["items"]}
-    factory: Any = ByKind if name == ByKind.name() else FAMILIES.get(name) or SMOOTHINGS[name]
+    others: dict[str, Any] = {ByKind.name(): ByKind, "Recipe": Recipe, "Tempering": Tempering}
+    factory: Any = others.get(name) or FAMILIES.get(name) or SMOOTHINGS[name]
     return factory(**{key: _decoded(option) for key, option in value["options"].items()})
 
 
