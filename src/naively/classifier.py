@@ -63,7 +63,7 @@ from naively.typing import (
     TargetLike,
     WeightsLike,
 )
-from naively.weighing.auto import stacked_densities, weigh
+from naively.weighing.auto import refuse_unweighable, weigh
 from naively.weighing.scorer import PooledScorer
 
 BLOCK_ROWS = 1 << 15
@@ -101,7 +101,8 @@ class _OfDensities:
     def __get__(self, model: Any, owner: Any = None) -> Any:
         if model is None:
             return self._method
-        if isinstance(model.recipe, str) and model.recipe in RECIPES:  # a bad one is refused when it is used
+        known = isinstance(model.recipe, str) and model.recipe in RECIPES  # a bad one is refused when it is used
+        if known or isinstance(model.recipe, Recipe):
             model._require_density(self._method.__name__)
         return self._method.__get__(model, owner)
 
@@ -124,8 +125,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    recipe : "auto", "strong", "textbook" or "fast", default="auto"
-        A named set of defaults; the parameters below override it. "auto": stacked densities and categories, each
+    recipe : "auto", "strong", "textbook", "fast" or Recipe, default="auto"
+        A set of defaults, by name or as an object; the parameters below override it. "auto": stacked densities and categories, each
         column's evidence weighed so that the probabilities are calibrated. "strong": the same, pooled with experts that
         relax the independence of the columns. "textbook": Gaussian and categorical
         columns, Laplace smoothing, the class frequencies as prior, every column counted in full. "fast": bins, and one
@@ -133,20 +134,23 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     families : family, str, dict or ByKind, optional
         How columns are distributed: one family for all, or a dict by column name or position, for example
         ``{"age": Gaussian(ties="feature"), "city": "categorical"}``. Columns that are not given are inferred: numbers
-        are Gaussian; booleans, text and categorical types are categorical. `ByKind` sets what is inferred.
+        are Gaussian in "textbook" and stacked densities in other recipes; booleans, text and categorical types are
+        categorical; text with many words is prose. `ByKind` sets what is inferred. All recipes take all families.
     smoothing : smoothing, float, str or dict, optional
-        Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column.
+        Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column. By default
+        "textbook" has Laplace's rule, the other recipes ``Reserved()``. Densities have no pseudo-counts, and neither
+        has prose where evidence is weighed.
     factors : list of Joint, optional
         Columns that are not independent given the class, each group one factor of the model, for example
         ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
     prior : "estimated", "uniform", dict or array, default="estimated"
         The probability of each class before any evidence.
     prior_smoothing : smoothing, float or str, optional
-        Pseudo-counts of the estimated prior; none by default.
+        Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
     kept_rows : int, optional
-        How many rows the recipes that weigh evidence keep as a sample, and fit the weights on. By default "auto" keeps
-        4096; "strong" keeps 32768, counts pairs on all of them and fits weights on 4096. More rows give better weights
-        and take longer.
+        How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
+        and both fit weights on all of them; "strong" keeps 32768, counts pairs on all of them and fits weights on at
+        most 4096. More rows give better weights and take longer.
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
@@ -187,7 +191,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        recipe: str = "auto",
+        recipe: str | Recipe = "auto",
         *,
         families: FamiliesLike | None = None,
         smoothing: SmoothingLike | None = None,
@@ -422,9 +426,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_prior(self.prior)
         self._prior_rule()
         families = self._first_families(table, recipe, weights)
-        if recipe.tempering is not None:
-            stacked_densities(table.names, families)
+        self._refuse_unweighable(table.names, families, recipe)
         return Schema.of_table(table, families)
+
+    def _refuse_unweighable(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
+        """Refuse families and smoothings that mean nothing to a recipe that weighs evidence."""
+        if recipe.tempering is not None:
+            index = {name: position for position, name in enumerate(names)}
+            given = self.smoothing if isinstance(self.smoothing, Mapping) else ()
+            refuse_unweighable(names, families, {position_of(key, index, "smoothing") for key in given})
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         """The families of the columns of a first table; models that cut numbers into bins look at the rows, too."""
@@ -1463,14 +1473,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The estimates of all columns, weighed if the recipe says so."""
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
+        smoothings = self._smoothings(schema.names, recipe)
         if recipe.tempering is None:
-            factors = make_factors(schema, families, self._smoothings(schema.names, recipe), statistics)
-            return Scorer(factors, schema.names, len(self.classes_))
-        tempering = recipe.tempering
-        if self.kept_rows is not None:
-            tempering = replace(tempering, rows=self._checked_kept_rows())
-        weighed = weigh(schema, families, statistics, tempering, thread_count(self.n_threads))
-        if recipe.pooled and len(weighed.codes):  # with no row left to judge them there are no experts
+            return Scorer(make_factors(schema, families, smoothings, statistics), schema.names, len(self.classes_))
+        self._refuse_unweighable(schema.names, families, recipe)
+        most = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
+        tempering = replace(recipe.tempering, rows=min(most, recipe.tempering.rows or most))
+        n_threads = thread_count(self.n_threads)
+        weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
+        if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
             return PooledScorer(weighed, schema, len(self.classes_))
         scorer = Scorer(weighed.factors, schema.names, len(self.classes_))
         scorer.weighed = weighed

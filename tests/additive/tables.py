@@ -4,8 +4,8 @@ import numpy as np
 
 from naively.families.densities import FAMILIES
 from naively.statistics.histogram import Histogram
-from naively.weighing.additive import fit_additive
-from naively.weighing.terms import LabelColumn, NumericColumn
+from naively.weighing.additive import Prior, fit_additive
+from naively.weighing.sources import LabelColumn, NumericColumn
 from naively.weighing.weights import CANDIDATES
 
 
@@ -26,18 +26,18 @@ def class_moments(values, codes, n_classes, weights=None):
 def fit(columns, codes, n_classes, weights=None, n_threads=1):
     """The additive model with all densities and candidates, every row kept."""
     statistics = []
-    for kind, values in columns:
+    for column, (kind, values) in enumerate(columns):
         if kind == "numeric":
             histogram = Histogram.of(values, codes, n_classes, weights)
-            statistics.append(NumericColumn(histogram, class_moments(values, codes, n_classes, weights)))
+            moments = class_moments(values, codes, n_classes, weights)
+            statistics.append(NumericColumn(column, histogram, moments, tuple(FAMILIES)))
         else:
             counts = np.zeros((n_classes, int(values.max(initial=-1)) + 1))
             seen = values >= 0
             np.add.at(counts, (codes[seen], values[seen]), 1.0 if weights is None else weights[seen])
-            statistics.append(LabelColumn(counts))
+            statistics.append(LabelColumn(column, counts))
     rows = np.arange(len(codes))
     kept = np.ones(len(codes)) if weights is None else weights
     class_weights = np.bincount(codes, kept, n_classes)
-    return fit_additive(
-        statistics, class_weights, columns, rows, codes, kept, tuple(FAMILIES), tuple(CANDIDATES), n_threads
-    )
+    prior = Prior(class_weights, np.ones(n_classes))
+    return fit_additive(statistics, prior, columns, rows, codes, kept, tuple(CANDIDATES), n_threads)

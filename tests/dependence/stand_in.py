@@ -39,7 +39,7 @@ class StandIn:
         model = estimate_one_parent(count_pairs(cells, target, self.plan.n_cells, n_classes, ones), self.plan)
         self.table = np.log(model.marginal)
         self.log_prior = np.log(np.bincount(target, minlength=n_classes) + 1.0) - np.log(len(target) + n_classes)
-        self.numeric_terms = np.array([kind == "numeric" for kind, _ in columns])
+        self.numeric_weights = np.array([kind == "numeric" for kind, _ in columns])
         present = (cells >= 0)[:, :, None]
         evidence = self.table[np.maximum(cells, 0)]
         row = np.arange(len(target))

@@ -39,7 +39,7 @@ from naively.export.files import AnyPath, read_bytes, replace_file, shown
 from naively.export.kept import kept_from, kept_to_dict
 from naively.export.tables import refuse_tokenizer, summary_from, summary_to_dict, table_from, table_to_dict
 from naively.families import FAMILIES, ByKind, Family, Joint
-from naively.recipes import as_recipe
+from naively.recipes import Recipe, as_recipe
 from naively.schema import Schema
 from naively.smoothing import (
     Beta,
@@ -51,6 +51,7 @@ from naively.smoothing import (
     MEstimate,
     NoSmoothing,
     PerColumn,
+    Reserved,
     Smoothing,
 )
 from naively.statistics.base import Statistic, Summary
@@ -66,7 +67,7 @@ from naively.statistics.plain import (
 )
 from naively.statistics.statistics import Statistics
 from naively.typing import AnyArray
-from naively.weighing.auto import stacked_densities
+from naively.weighing.auto import Tempering
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -79,7 +80,10 @@ NEAR_THE_ENDS = 1024
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {
     rule.__name__: rule
-    for rule in (*(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate), *(Dirichlet, Beta, PerColumn, ImaginarySample))
+    for rule in (
+        *(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Reserved),
+        *(Dirichlet, Beta, PerColumn, ImaginarySample),
+    )
 }
 MODELS = ("NaiveBayes", "JointBayes", "TAN")
 CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
@@ -142,8 +146,11 @@ def _encoded(value: Any, where: str) -> Any:
     if isinstance(value, (Family, ByKind)):
         refuse_tokenizer(getattr(value, "tokenizer", None))
         return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
-    if isinstance(value, Smoothing):
+    if isinstance(value, (Recipe, Tempering)):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
+        return {"type": type(value).__name__, "options": options}
+    if isinstance(value, Smoothing):
+        options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value) if field.init}
         return {"type": type(value).__name__, "options": options}
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -324,7 +331,7 @@ def _refuse_misfit(model: NaiveBayes) -> None:
         model._estimated()
         return
     families = model._checked_families(recipe)  # and no more: the weights are fitted when first asked for
-    stacked_densities(model.schema_.names, families)
+    model._refuse_unweighable(model.schema_.names, families, recipe)
     model._smoothings(model.schema_.names, recipe)
     if model.kept_rows is not None:
         model._checked_kept_rows()
@@ -350,7 +357,8 @@ def _decoded(value: Any) -> Any:
         return Joint(*options.pop("columns"), **options)
     if name == "dict":
         return {_decoded(key): _decoded(element) for key, element in value["items"]}
-    factory: Any = ByKind if name == ByKind.name() else FAMILIES.get(name) or SMOOTHINGS[name]
+    others: dict[str, Any] = {ByKind.name(): ByKind, "Recipe": Recipe, "Tempering": Tempering}
+    factory: Any = others.get(name) or FAMILIES.get(name) or SMOOTHINGS[name]
     return factory(**{key: _decoded(option) for key, option in value["options"].items()})
 
 

@@ -218,6 +218,9 @@ class Family:
     one_term: ClassVar[bool] = False
     """Whether all its columns have one term of evidence, called `term`, and not one each."""
 
+    shares_weight: ClassVar[bool] = False
+    """Whether its columns share one distribution, so that a recipe that weighs evidence gives them one weight."""
+
     @property
     def summaries(self) -> tuple[Summary, ...]:
         """The statistics that the family needs, in the order in which `estimate` takes them."""

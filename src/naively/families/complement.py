@@ -49,6 +49,7 @@ class Complement(Family):
     """
 
     is_distribution: ClassVar[bool] = False
+    shares_weight: ClassVar[bool] = True
 
     norm: bool = False
     group: str = ""

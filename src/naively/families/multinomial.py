@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class Multinomial(Family):
     >>> [float(probability) for probability in model.parameters()["x0"]["probability"]]
     [0.3333333333333333, 0.75]
     """
+
+    shares_weight: ClassVar[bool] = True
 
     group: str = ""
 

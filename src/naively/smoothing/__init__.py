@@ -8,6 +8,7 @@ object                 pseudo-count of value a                    name accepted 
 `Jeffreys()`           1/2                                        ``"jeffreys"``
 `Lidstone(tau)`        tau                                        any number
 `MEstimate(m, p)`      m p_a, with p summing to one
+`Reserved(m)`          the same with the marginal, one value more
 `Dirichlet(beta)`      beta_a - 1 (``"map"``), beta_a (``"mean"``)
 `Beta(b1, b0)`         the same for yes and no
 `PerColumn(tau)`       tau_i in column i
@@ -27,7 +28,7 @@ from naively.errors import ParameterError, brief
 from naively.smoothing.base import Smoothing, per_value, share, shares, smoothed_frequencies
 from naively.smoothing.conjugate import Beta, Dirichlet
 from naively.smoothing.constant import Jeffreys, Laplace, Lidstone, NoSmoothing, PerColumn
-from naively.smoothing.imaginary_rows import ImaginarySample, MEstimate
+from naively.smoothing.imaginary_rows import ImaginarySample, MEstimate, Reserved
 
 __all__ = [
     "Beta",
@@ -39,6 +40,7 @@ __all__ = [
     "MEstimate",
     "NoSmoothing",
     "PerColumn",
+    "Reserved",
     "Smoothing",
     "as_smoothing",
     "per_value",

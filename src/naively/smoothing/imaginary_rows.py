@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -96,6 +96,29 @@ class MEstimate(Smoothing):
             return super().pseudo_counts_together(part, whole, n_part, n_values, n_classes)
         uniform = n_part / n_values
         return self.m * (uniform if self.p == "uniform" else share(part, whole, uniform))
+
+
+@dataclass(frozen=True)
+class Reserved(MEstimate):
+    """`m` pseudo-rows with the frequencies of all classes together, a share of them kept for values never seen.
+
+    It is the default of the recipes "fast", "auto" and "strong". There a label that was never seen has a probability,
+    too: among the pseudo-rows it counts as one more row of the column. Where there are no such values (counts, bins,
+    yes and no) and in the recipe "textbook" it is ``MEstimate(m, "marginal")``.
+
+    Parameters
+    ----------
+    m : float, default=1.0
+        How many rows the pseudo-rows are worth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Reserved().pseudo_counts(np.array([[3.0, 0.0], [0.0, 1.0]]), ["no", "yes"])
+    array([0.75, 0.25])
+    """
+
+    p: Literal["marginal"] = field(default="marginal", init=False, repr=False)
 
 
 @dataclass(frozen=True)

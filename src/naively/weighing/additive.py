@@ -12,21 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from naively.engines.threads import in_order
-from naively.families.densities import Sample
-from naively.families.stacking import StackedColumn, stack
 from naively.typing import AnyArray, FloatArray, IntArray
 from naively.weighing import categories
-from naively.weighing.effects import Basis, category_basis, numeric_basis
-from naively.weighing.terms import (
-    Column,
-    ColumnStatistics,
-    Estimated,
-    LabelColumn,
-    NumericColumn,
-    Term,
-    TextTerm,
-    is_missing,
-)
+from naively.weighing.effects import Basis, no_basis
+from naively.weighing.sources import Source
+from naively.weighing.terms import Column, Term, is_missing
 from naively.weighing.weights import (
     CANDIDATES,
     Coefficients,
@@ -125,8 +115,30 @@ class Reweighted:
         """Scores (rows, classes)."""
         total = np.repeat(self.start[:, None], len(columns[0][1]), axis=1)
         for term in self.terms:
-            total += term.evidence(columns[term.column][1])
+            for _, said in term.by_column(columns):
+                total += said
         return total.T
+
+
+Indicator = tuple[int, categories.CategoryTable]
+"""A column whose missing cells tell the class, and what (known, missing) say."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The class frequencies: the weight of each class, and what smoothing adds to it, (classes,) each."""
+
+    class_weights: FloatArray
+    added: FloatArray
+
+    @property
+    def logs(self) -> FloatArray:
+        """The log-prior (classes,)."""
+        return categories.log_prior(self.class_weights, self.added)
+
+    def without(self, codes: IntArray) -> FloatArray:
+        """The log-prior (classes, rows) without each of some rows."""
+        return categories.leave_one_out_log_prior(self.class_weights, codes, self.added)
 
 
 @dataclass(frozen=True)
@@ -138,7 +150,7 @@ class AdditiveModel:
     log_prior, bias : ndarray (classes,)
     terms : list of Term
     loo : LeaveOneOut
-    estimates, bases, indicators, statistics, class_weights, fitted
+    sources, bases, indicators, prior, fitted
         What the terms were made of, so that other weights can be folded into them, and other rows left out.
     """
 
@@ -146,32 +158,27 @@ class AdditiveModel:
     bias: FloatArray
     terms: list[Term]
     loo: LeaveOneOut
-    estimates: Sequence[Estimated]
-    bases: Sequence[Basis]
-    indicators: Sequence[tuple[int, categories.CategoryTable]]
-    statistics: Sequence[ColumnStatistics]
-    class_weights: FloatArray
+    sources: Sequence[Source]
+    bases: Sequence[Sequence[Basis]]
+    indicators: Sequence[Indicator]
+    prior: Prior
     fitted: Coefficients
 
     def left_out_scores(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
         """The scores (rows, classes) of rows that were learnt, each by estimates without it."""
-        design = self._design(columns, codes, weights)
+        design = left_out_design(self.sources, self.indicators, self.bases, self.prior, columns, codes, weights)
         return scores(design, self.fitted).T
-
-    def _design(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> Design:
-        return left_out_design(
-            self.statistics, self.class_weights, self.estimates, self.indicators, self.bases, columns, codes, weights
-        )
 
     @property
     def speaks(self) -> bool:
         """Whether any cell of any column was ever known; else the prior answers."""
-        return any_known(self.statistics)
+        return any_known(self.sources)
 
     @property
-    def numeric_terms(self) -> AnyArray:
-        """Which terms read the value of a numeric column."""
-        return np.array([term.kind == "numeric" for term in self.terms])
+    def numeric_weights(self) -> AnyArray:
+        """Which weights belong to the values of numeric columns."""
+        of_values = [np.full(source.n_weights, source.is_numeric) for source in self.sources]
+        return np.concatenate([*of_values, np.zeros(len(self.indicators), dtype=bool)])
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
@@ -180,22 +187,17 @@ class AdditiveModel:
     def reweighted(self, prior_scale: float, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> Reweighted:
         """The same estimates with other coefficients."""
         fitted = Coefficients(prior_scale, bias, weights, effects)
-        terms = [
-            term
-            for term in fold_terms(self.estimates, self.bases, self.indicators, fitted)
-            if term.table.any() or term.kind == "text"
-        ]
+        terms = [term for term in fold_terms(self.sources, self.bases, self.indicators, fitted) if not term.is_silent()]
         return Reweighted(prior_scale * self.log_prior + bias, terms)
 
 
 def fit_additive(
-    statistics: Sequence[ColumnStatistics],
-    class_weights: FloatArray,
+    sources: Sequence[Source],
+    prior: Prior,
     kept: Sequence[Column],
     rows: IntArray,
     codes: IntArray,
     weights: FloatArray,
-    densities: Sequence[str],
     candidates: Sequence[str],
     n_threads: int,
 ) -> AdditiveModel:
@@ -203,36 +205,27 @@ def fit_additive(
 
     Parameters
     ----------
-    statistics : sequence
-        What is known of each column.
-    class_weights : ndarray (classes,)
+    sources : sequence of Source
+        What the columns say.
+    prior : Prior
     kept : sequence of Column
         The cells of the rows that weights are fitted on.
     rows : ndarray (rows,)
         Where these stand among all kept rows.
     codes, weights : ndarray (rows,)
         Their classes and weights.
-    densities, candidates : sequences of str
-        Which densities are stacked, and which candidates averaged.
+    candidates : sequence of str
+        Which candidates are averaged.
     n_threads : int
     """
-    log_prior = categories.log_prior(class_weights)
-
-    def estimated(column: tuple[ColumnStatistics, Column]) -> Estimated:
-        statistic, (_, values) = column
-        if isinstance(statistic, (NumericColumn, LabelColumn)):
-            return _estimated(statistic, densities)
-        return statistic.fitted(values, codes, weights, log_prior)
-
-    estimates = list(in_order(estimated, list(zip(statistics, kept, strict=True)), n_threads))
-    indicators = _missing_indicators(kept, statistics, class_weights)
-    enough = any_known(statistics) and weights.sum() >= FEW_ROWS
+    log_prior = prior.logs
+    sources = list(in_order(lambda source: source.prepared(kept, codes, weights, log_prior), sources, n_threads))
+    indicators = _missing_indicators(kept, sources, prior.class_weights)
+    enough = any_known(sources) and weights.sum() >= FEW_ROWS
     chosen = {name: CANDIDATES[name] for name in (candidates if enough else ["T"])}
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
-    bases = [
-        _basis(one, values) if with_effects else _no_basis for one, (_, values) in zip(statistics, kept, strict=True)
-    ]
-    design = left_out_design(statistics, class_weights, estimates, indicators, bases, kept, codes, weights)
+    bases = [source.bases(kept) if with_effects else [no_basis] * len(source.columns) for source in sources]
+    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights)
     design = replace(design, temperature=fit_temperature(design))
     folds = dealt_folds(codes, FOLDS)
     crossed, fitted = cross_fit(design, folds, chosen)
@@ -247,43 +240,42 @@ def fit_additive(
         candidate_weights=shares,
         log_posterior=log_softmax(np.tensordot(shares, crossed, axes=1)).T,
     )
-    terms = fold_terms(estimates, bases, indicators, averaged)
-    return AdditiveModel(
-        log_prior, averaged.bias, terms, loo, estimates, bases, indicators, statistics, class_weights, averaged
-    )
+    terms = fold_terms(sources, bases, indicators, averaged)
+    return AdditiveModel(log_prior, averaged.bias, terms, loo, sources, bases, indicators, prior, averaged)
 
 
-def any_known(statistics: Sequence[ColumnStatistics]) -> bool:
-    """Whether any cell of these columns was ever known."""
-    return any(statistic.observed.any() for statistic in statistics)
+def any_known(sources: Sequence[Source]) -> bool:
+    """Whether any cell of their columns was ever known."""
+    return any(source.observed.any() for source in sources)
 
 
 def left_out_design(
-    statistics: Sequence[ColumnStatistics],
-    class_weights: FloatArray,
-    estimates: Sequence[Estimated],
-    indicators: Sequence[tuple[int, categories.CategoryTable]],
-    bases: Sequence[Basis],
+    sources: Sequence[Source],
+    indicators: Sequence[Indicator],
+    bases: Sequence[Sequence[Basis]],
+    prior: Prior,
     columns: Sequence[Column],
     codes: IntArray,
     weights: FloatArray,
 ) -> Design:
     """Rows that were learnt, each as seen by estimates without it."""
-    evidence = [
-        _leave_one_out(estimate, statistic, values, codes, weights)
-        for estimate, statistic, (_, values) in zip(estimates, statistics, columns, strict=True)
-    ]
+    evidence = [part for source in sources for part in source.leave_one_out(columns, codes, weights)]
+    n_values = len(evidence)
     for column, table in indicators:
         evidence.append(table.leave_one_out(is_missing(columns[column][1]).astype(np.int64), codes))
-    effects = [basis(values) for basis, (_, values) in zip(bases, columns, strict=True)]
+    effects = [
+        basis(columns[column][1])
+        for source, of_source in zip(sources, bases, strict=True)
+        for column, basis in zip(source.columns, of_source, strict=True)
+    ]
     return Design(
-        evidence=np.stack(evidence, axis=2) if evidence else np.zeros((len(class_weights), len(codes), 0)),
-        log_prior=categories.leave_one_out_log_prior(class_weights, codes),
+        evidence=np.stack(evidence, axis=2) if evidence else np.zeros((len(prior.class_weights), len(codes), 0)),
+        log_prior=prior.without(codes),
         codes=codes,
         weights=weights,
         effects=np.concatenate([np.zeros((len(codes), 0)), *effects], axis=1),
-        counted=np.concatenate([np.ones(len(statistics)), np.zeros(len(indicators))]),
-        penalty=np.ones(len(statistics) + len(indicators)),
+        counted=np.concatenate([np.ones(n_values), np.zeros(len(indicators))]),
+        penalty=np.ones(len(evidence)),
     )
 
 
@@ -296,37 +288,20 @@ def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:
     return folds
 
 
-def _estimated(statistics: NumericColumn | LabelColumn, densities: Sequence[str]) -> Estimated:
-    """The evidence of a column, from its statistics."""
-    if isinstance(statistics, NumericColumn):
-        histogram = statistics.histogram
-        return stack(Sample(histogram.values(), histogram.counts, *statistics.moments), densities)
-    return categories.estimate(statistics.counts)
-
-
-def _leave_one_out(
-    estimate: Estimated, statistics: ColumnStatistics, values: AnyArray, codes: IntArray, weights: FloatArray
-) -> FloatArray:
-    """The leave-one-out evidence (classes, rows) of kept rows in one column."""
-    if isinstance(statistics, NumericColumn):
-        if not len(statistics.histogram.keys):
-            return np.zeros((statistics.histogram.n_classes, len(codes)))
-        values = statistics.histogram.cell_of(values)
-    elif isinstance(statistics, LabelColumn) and not statistics.counts.size:
-        return np.zeros((statistics.counts.shape[0], len(codes)))
-    if isinstance(estimate, (StackedColumn, categories.CategoryTable)):
-        return estimate.leave_one_out(values, codes)
-    return estimate.leave_one_out(values, codes, weights)
+def observed_weights(sources: Sequence[Source]) -> dict[int, FloatArray]:
+    """The weight (classes,) of the known cells of each column."""
+    return {column: source.observed[place] for source in sources for place, column in enumerate(source.columns)}
 
 
 def _missing_indicators(
-    kept: Sequence[Column], statistics: Sequence[ColumnStatistics], class_weights: FloatArray
-) -> list[tuple[int, categories.CategoryTable]]:
+    kept: Sequence[Column], sources: Sequence[Source], class_weights: FloatArray
+) -> list[Indicator]:
     """The columns whose missing cells tell the class, one per pattern of missing rows."""
     seen: set[bytes] = set()
     result = []
-    for index, (statistic, (_, values)) in enumerate(zip(statistics, kept, strict=True)):
-        missing = class_weights - statistic.observed
+    observed = observed_weights(sources)
+    for index, (_, values) in enumerate(kept):
+        missing = class_weights - observed[index]
         missing[missing < 1e-9 * class_weights] = 0.0
         # Equal counts in every class and equal rows among the kept ones: the same pattern.
         pattern = missing.tobytes() + np.packbits(is_missing(values)).tobytes()
@@ -339,39 +314,22 @@ def _missing_indicators(
     return result
 
 
-def _basis(statistics: ColumnStatistics, values: AnyArray) -> Basis:
-    """The value effects of one column, given its kept cells."""
-    if isinstance(statistics, NumericColumn):
-        return numeric_basis(statistics.histogram)
-    return category_basis(values) if isinstance(statistics, LabelColumn) else _no_basis
-
-
-def _no_basis(values: AnyArray) -> FloatArray:
-    return np.zeros((len(values), 0))
-
-
 def fold_terms(
-    estimates: Sequence[Estimated],
-    bases: Sequence[Basis],
-    indicators: Sequence[tuple[int, categories.CategoryTable]],
+    sources: Sequence[Source],
+    bases: Sequence[Sequence[Basis]],
+    indicators: Sequence[Indicator],
     fitted: Coefficients,
 ) -> list[Term]:
-    """Fold weights and value effects into one table per term."""
+    """Fold weights and value effects into the terms of the columns, and then of the missing cells."""
     terms: list[Term] = []
-    first = 0
-    for column, (estimate, basis) in enumerate(zip(estimates, bases, strict=True)):
-        if not isinstance(estimate, (StackedColumn, categories.CategoryTable)):
-            weights = fitted.weights[:, column]
-            terms.append(TextTerm("text", column, np.empty(0), np.zeros((len(weights), 1)), estimate, weights))
-            continue
-        numeric = isinstance(estimate, StackedColumn)
-        knots = estimate.knots if isinstance(estimate, StackedColumn) else np.empty(0)
-        columns = basis(knots if numeric else np.arange(estimate.table.shape[1]))
-        effects = fitted.effects[:, first : first + columns.shape[1]]
-        first += columns.shape[1]
-        table = fitted.weights[:, column, None] * estimate.table + effects @ columns.T
-        terms.append(Term("numeric" if numeric else "categorical", column, knots, table))
-    for index, (column, indicator) in enumerate(indicators, start=len(estimates)):
+    place, effect = 0, 0
+    for source, of_source in zip(sources, bases, strict=True):
+        mine = slice(place, place + source.n_weights)
+        n_effects = source.n_effects(of_source)
+        effects = fitted.effects[:, effect : effect + n_effects]
+        terms.extend(source.terms(fitted.weights[:, mine], effects, of_source))
+        place, effect = mine.stop, effect + n_effects
+    for index, (column, indicator) in enumerate(indicators, start=place):
         table = fitted.weights[:, index, None] * indicator.table[:, :2]
         terms.append(Term("missing", column, np.empty(0), table))
     return terms

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from naively._blas import one_blas_thread
+from naively._checks import require_whole
 from naively.errors import ParameterError, SchemaError
-from naively.families import Categorical, Estimate, Family, Stacked, Text
+from naively.families import Estimate, Family, JointFamily, Stacked, Text
 from naively.families.categorical import LabelTables
 from naively.families.curves import Curve, Curves
 from naively.schema import Schema
 from naively.scoring.model import Factor
-from naively.statistics.counts import Counts
-from naively.statistics.histogram import Histograms
+from naively.smoothing import Smoothing
 from naively.statistics.kept_rows import KeptRows
-from naively.statistics.moments import Moments, centred
 from naively.statistics.statistics import Statistics
-from naively.statistics.tokens import Tokens
 from naively.typing import AnyArray, FloatArray, IntArray, Label
-from naively.weighing.additive import AdditiveModel, fit_additive
-from naively.weighing.terms import Column, ColumnStatistics, LabelColumn, NumericColumn, Term, TextTerm
-from naively.weighing.text import TextColumn, TextEvidence, WeighedText
+from naively.weighing.additive import AdditiveModel, Prior, fit_additive, observed_weights
+from naively.weighing.categories import prior_pseudo_counts
+from naively.weighing.reading import read_sources
+from naively.weighing.sources import NumberColumns, WeighedEstimate
+from naively.weighing.terms import Column, FamilyTerm, Term, TextTerm
+from naively.weighing.text import TextEvidence, WeighedText
+from naively.weighing.weights import CANDIDATES
 
 MOST_ROWS = 1e9
 """Kept rows count for at most so many, whatever they weigh: beside more, penalties and pseudo-counts would vanish."""
@@ -41,12 +43,25 @@ class Tempering:
     candidates : tuple of str
         The ways of weighing that are averaged: "T" (one temperature), "W" (a weight per column), "V3" (and effects of
         values), "CV" (and class-wise deviations).
-    rows : int
-        On how many of the kept rows, at most, they are fitted.
+    rows : int, optional
+        On how many of the kept rows, at most, they are fitted; on all by default.
+
+    Examples
+    --------
+    >>> Tempering(["T", "W"])
+    Tempering(candidates=('T', 'W'), rows=None)
     """
 
     candidates: tuple[str, ...]
-    rows: int
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        given = self.candidates
+        if isinstance(given, str) or not given or any(name not in CANDIDATES for name in given):
+            raise ParameterError(f"Tempering(candidates) must be some of {tuple(CANDIDATES)}, got {given!r}.")
+        object.__setattr__(self, "candidates", tuple(given))
+        if self.rows is not None:
+            require_whole("Tempering(rows)", self.rows)
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,8 @@ class Weighed:
 def weigh(
     schema: Schema,
     families: Sequence[Family | None],
+    smoothings: Sequence[Smoothing],
+    prior_smoothing: Smoothing,
     statistics: Statistics,
     tempering: Tempering,
     n_threads: int,
@@ -93,76 +110,56 @@ def weigh(
         )
     kept = _bounded(kept)
     readable = [place for place, family in enumerate(families) if family is not None]
-    densities = stacked_densities(schema.names, families)
-    columns, labels = _columns(schema, families, statistics, readable)
+    sources, labels = read_sources(schema, families, smoothings, statistics, readable)
     cells = [
         _cells(kept, schema.names[place], known, families[place]) for place, known in zip(readable, labels, strict=True)
     ]
-    chosen, weights = _dealt(kept.smallest(tempering.rows))
+    chosen, weights = _dealt(kept if tempering.rows is None else kept.smallest(tempering.rows))
+    class_weights = statistics.class_weight.high
+    prior = Prior(class_weights, prior_pseudo_counts(class_weights, prior_smoothing, statistics.classes.tolist()))
     with one_blas_thread():  # many small products: threads would only wait for each other
         model = fit_additive(
-            columns,
-            statistics.class_weight.high,
+            sources,
+            prior,
             [(kind, values[chosen]) for kind, values in cells],
             chosen,
             kept.codes[chosen],
             weights,
-            densities,
             tempering.candidates,
             n_threads,
         )
-    factors = _factors(model, families, readable, labels, columns, statistics.class_weight.high)
-    return Weighed(model, factors, readable, labels, cells, kept.codes, kept.weights)
+    return Weighed(
+        model, _factors(model, families, readable, labels), readable, labels, cells, kept.codes, kept.weights
+    )
 
 
-def stacked_densities(names: Sequence[str], families: Sequence[Family | None]) -> tuple[str, ...]:
-    """The densities that are stacked: those of the numeric columns, which must agree; other families are refused."""
-    found: set[tuple[str, ...]] = set()
-    for name, family in zip(names, families, strict=True):
-        if isinstance(family, Stacked):
-            found.add(family.densities)
-        elif isinstance(family, Text):
-            _refuse_event(family, name)
-        elif family is not None and not isinstance(family, Categorical):
+# -- what a recipe that weighs evidence cannot read -------------------------------------------------------------------
+
+
+def refuse_unweighable(names: Sequence[str], families: Sequence[Family | None], smoothed: Collection[int]) -> None:
+    """Refuse what means nothing to a recipe that weighs evidence.
+
+    Parameters
+    ----------
+    names, families : sequences
+        The columns.
+    smoothed : collection of int
+        The positions of the columns for which a smoothing was given by name.
+    """
+    for place, (name, family) in enumerate(zip(names, families, strict=True)):
+        if isinstance(family, JointFamily):
             raise ParameterError(
-                f"Column {name!r}: a recipe that weighs evidence reads numbers with Stacked(), labels with "
-                f"Categorical() and prose with Text(), not with {family!r}. Use recipe='textbook' for this family."
+                f"Column {name!r} is read together with others, and a recipe that weighs evidence gives every column a "
+                "weight of its own. Use recipe='textbook'."
             )
-    if len(found) > 1:
-        raise ParameterError(f"All Stacked() columns must have the same densities, got {sorted(found)}.")
-    return found.pop() if found else ("t",)
-
-
-def _columns(
-    schema: Schema, families: Sequence[Family | None], statistics: Statistics, readable: Sequence[int]
-) -> tuple[list[ColumnStatistics], list[tuple[Label, ...] | None]]:
-    """What is known of each column, and the values of the categorical ones."""
-    moments_summary, histogram_summary = Stacked().summaries
-    moments, histograms = statistics.table(moments_summary), statistics.table(histogram_summary)
-    counts = statistics.table(Categorical().summaries[0])
-    assert isinstance(moments, Moments)
-    assert isinstance(histograms, Histograms)
-    assert isinstance(counts, Counts)
-    weight, mean, scatter = centred(moments)
-    at = {name: place for place, name in enumerate(moments.columns)}
-    histogram_at = dict(zip(histograms.columns, histograms.histograms, strict=True))
-    tables = _label_tables(schema, families, counts, readable)
-    columns: list[ColumnStatistics] = []
-    labels: list[tuple[Label, ...] | None] = []
-    for place in readable:
-        name, family = schema.names[place], families[place]
-        if isinstance(family, Categorical):
-            known, table = tables[name]
-            columns.append(LabelColumn(table))
-            labels.append(known)
-        elif isinstance(family, Text):
-            columns.append(_text_column(name, family, statistics))
-            labels.append(None)
-        else:
-            exact = tuple(part[:, at[name]] for part in (weight, mean, scatter))
-            columns.append(NumericColumn(histogram_at[name], exact))  # type: ignore[arg-type]
-            labels.append(None)
-    return columns, labels
+        if isinstance(family, Text):
+            _refuse_event(family, name)
+        if place in smoothed and isinstance(family, (Stacked, Text)):
+            raise ParameterError(
+                f"smoothing names the column {name!r}, which {family!r} reads: in a recipe that weighs evidence this "
+                "family has no pseudo-counts. Leave the column out of smoothing, or choose another family or "
+                "recipe='textbook'."
+            )
 
 
 def _refuse_event(family: Text, name: str) -> None:
@@ -174,30 +171,7 @@ def _refuse_event(family: Text, name: str) -> None:
         )
 
 
-def _text_column(name: str, family: Text, statistics: Statistics) -> TextColumn:
-    tables = []
-    for summary in family.summaries:
-        tokens = statistics.table(summary)
-        assert isinstance(tokens, Tokens)
-        tables.append(tokens.for_columns((name,)).tables[0].frequent(family.min_count))
-    return TextColumn(family.views, tuple(tables))
-
-
-def _label_tables(
-    schema: Schema, families: Sequence[Family | None], counts: Counts, readable: Sequence[int]
-) -> dict[str, tuple[tuple[Label, ...], FloatArray]]:
-    """The values of each categorical column, declared ones included, and their counts (classes, values)."""
-    members: dict[Categorical, list[str]] = {}
-    for place in readable:
-        family = families[place]
-        if isinstance(family, Categorical):
-            members.setdefault(family, []).append(schema.names[place])
-    tables = {}
-    for family, names in members.items():
-        declared = family.with_known(counts.for_columns(names))
-        for place, name in enumerate(names):
-            tables[name] = declared.categories[place], declared.table(place).high
-    return tables
+# -- kept rows ----------------------------------------------------------------------------------------------------
 
 
 def _cells(kept: KeptRows, name: str, labels: tuple[Label, ...] | None, family: Family | None) -> Column:
@@ -231,70 +205,90 @@ def _bounded(kept: KeptRows) -> KeptRows:
     return kept if total <= MOST_ROWS else kept.scaled(MOST_ROWS / total)
 
 
+# -- from terms to estimates ----------------------------------------------------------------------------------------
+
+
 def _factors(
     model: AdditiveModel,
     families: Sequence[Family | None],
     readable: Sequence[int],
     labels: Sequence[tuple[Label, ...] | None],
-    columns: Sequence[ColumnStatistics],
-    class_weights: FloatArray,
 ) -> list[Factor]:
-    """The model's terms as curves and tables, one per column."""
-    known, missing = _gathered(model, columns, class_weights)
-    prose = [place for place, term in enumerate(model.terms) if isinstance(term, TextTerm)]
-    numeric = [place for place, values in enumerate(labels) if values is None and place not in prose]
-    labelled = [place for place, values in enumerate(labels) if values is not None]
+    """The model's terms as estimates: curves and tables in one factor for each family, and one for any other term."""
+    known, missing = _gathered(model)
+    terms = [term for term in model.terms if term.kind != "missing"]
     factors = []
-    if numeric:
-        curves = tuple(Curve(model.terms[place].knots, known[place], missing[place]) for place in numeric)
-        factors.append(_factor(families, readable, numeric, Curves(curves)))
-    if labelled:
-        tables = tuple(np.column_stack([known[place], missing[place]]) for place in labelled)
-        values = tuple(labels[place] or () for place in labelled)
-        factors.append(_factor(families, readable, labelled, LabelTables(values, tables, len(class_weights))))
-    for place in prose:
-        term = model.terms[place]
-        assert isinstance(term, TextTerm)
-        assert isinstance(term.estimate, TextEvidence)
-        texts = WeighedText(term.estimate, term.weights, known[place][:, 0], missing[place])
-        factors.append(_factor(families, readable, [place], texts))
+    for columns in _with_one_family(families, readable, [term for term in terms if term.kind == "numeric"]):
+        knots = {term.column: term.knots for term in terms}
+        curves = tuple(Curve(knots[column], known[column], missing[column]) for column in columns)
+        factors.append(_factor(families, readable, columns, Curves(curves)))
+    for columns in _with_one_family(families, readable, [term for term in terms if term.kind == "categorical"]):
+        tables = tuple(np.column_stack([known[column], missing[column]]) for column in columns)
+        values = tuple(labels[column] or () for column in columns)
+        factors.append(_factor(families, readable, columns, LabelTables(values, tables, len(model.log_prior))))
+    for term in terms:
+        if isinstance(term, TextTerm):
+            assert isinstance(term.estimate, TextEvidence)
+            texts = WeighedText(term.estimate, term.weights, known[term.column][:, 0], missing[term.column])
+            factors.append(_factor(families, readable, [term.column], texts))
+        elif isinstance(term, FamilyTerm):
+            assert isinstance(term.source, NumberColumns)
+            always = np.stack([known[column][:, 0] for column in term.columns], axis=1)
+            never = np.stack([missing[column] for column in term.columns], axis=1)
+            weighed = WeighedEstimate(term.source.estimate, term.weights, always, never)
+            factors.append(_factor(families, readable, term.columns, weighed))
     return factors
 
 
+def _with_one_family(
+    families: Sequence[Family | None], readable: Sequence[int], terms: Sequence[Term]
+) -> list[list[int]]:
+    """The columns of terms, those that one family reads together."""
+    found: list[tuple[Family | None, list[int]]] = []
+    for term in terms:
+        family = families[readable[term.column]]
+        same = next((columns for other, columns in found if other is family or other == family), None)
+        if same is None:
+            found.append((family, [term.column]))
+        else:
+            same.append(term.column)
+    return [columns for _, columns in found]
+
+
 def _factor(
-    families: Sequence[Family | None], readable: Sequence[int], places: Sequence[int], estimate: Estimate
+    families: Sequence[Family | None], readable: Sequence[int], columns: Sequence[int], estimate: Estimate
 ) -> Factor:
-    family = families[readable[places[0]]]
+    family = families[readable[columns[0]]]
     assert family is not None
-    return Factor(family, np.array([readable[place] for place in places], dtype=np.int64), estimate)
+    return Factor(family, np.array([readable[column] for column in columns], dtype=np.int64), estimate)
 
 
-def _gathered(
-    model: AdditiveModel, columns: Sequence[ColumnStatistics], class_weights: FloatArray
-) -> tuple[list[AnyArray], list[FloatArray]]:
+def _gathered(model: AdditiveModel) -> tuple[dict[int, AnyArray], dict[int, FloatArray]]:
     """One table per column for its values, and what it says when missing: indicators and the bias folded in.
 
     The bias is shared by the columns that were never missing, if there are any, and else by all: a column that was
     never missing says nothing when it is.
     """
-    n_columns = len(columns)
-    known = [term.table.copy() for term in model.terms[:n_columns]]
-    missing = [np.zeros(len(class_weights)) for _ in columns]
-    for term in model.terms[n_columns:]:
-        _fold_indicator(term, known, missing)
-    complete = [
-        place
-        for place, column in enumerate(columns)
-        if np.allclose(column.observed, class_weights, rtol=1e-9, atol=0.0)
-    ]
-    sharing = complete or list(range(n_columns))
-    for place in sharing:
-        known[place] += (model.bias / len(sharing))[:, None]
+    class_weights = model.prior.class_weights
+    observed = observed_weights(model.sources)
+    known: dict[int, AnyArray] = {}
+    for term in model.terms:
+        for column in term.columns:
+            known.setdefault(column, term.table.copy())
+    missing = {column: np.zeros(len(class_weights)) for column in known}
+    for term in model.terms:
+        if term.kind == "missing":
+            _fold_indicator(term, known, missing)
+    columns = sorted(known)
+    complete = [column for column in columns if np.allclose(observed[column], class_weights, rtol=1e-9, atol=0.0)]
+    sharing = complete or columns
+    for column in sharing:
+        known[column] += (model.bias / len(sharing))[:, None]
         if not complete:
-            missing[place] += model.bias / len(sharing)
+            missing[column] += model.bias / len(sharing)
     return known, missing
 
 
-def _fold_indicator(term: Term, known: list[AnyArray], missing: list[FloatArray]) -> None:
+def _fold_indicator(term: Term, known: dict[int, AnyArray], missing: dict[int, FloatArray]) -> None:
     known[term.column] += term.table[:, :1]
     missing[term.column] += term.table[:, 1]

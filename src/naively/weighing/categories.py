@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from naively.families.stacking import centred
-from naively.typing import FloatArray, IntArray
+from naively.smoothing import Smoothing
+from naively.typing import FloatArray, IntArray, Label
 
 PSEUDO_ROWS = 1.0
 PRIOR_SMOOTHING = 1.0
+LEAST_PRIOR_COUNT = 1e-3
 MISSING_GAIN = 5.0  # nats
 
 
@@ -51,28 +54,40 @@ def look_up(table: FloatArray, values: IntArray) -> FloatArray:
     return np.where(values >= 0, table[:, np.minimum(values, unseen)], 0.0)
 
 
-def estimate(counts: FloatArray) -> CategoryTable:
+def estimate(counts: FloatArray, pseudo_rows: float = PSEUDO_ROWS) -> CategoryTable:
     """Estimate the likelihood of each value from ``counts`` (classes, values)."""
     classes, values = counts.shape
     marginal = (np.append(counts.sum(axis=0), 0.0) + 1) / (counts.sum() + values + 1)
     rows = counts.sum(axis=1, keepdims=True)
-    full = (np.column_stack([counts, np.zeros(classes)]) + PSEUDO_ROWS * marginal) / (rows + PSEUDO_ROWS)
-    left = np.maximum(counts - 1, 0.0) + PSEUDO_ROWS * marginal[:-1]
-    own = left / (np.maximum(rows - 1, 0.0) + PSEUDO_ROWS)
+    full = (np.column_stack([counts, np.zeros(classes)]) + pseudo_rows * marginal) / (rows + pseudo_rows)
+    left = np.maximum(counts - 1, 0.0) + pseudo_rows * marginal[:-1]
+    own = left / (np.maximum(rows - 1, 0.0) + pseudo_rows)
     return CategoryTable(np.log(full), np.log(own))
 
 
-def log_prior(class_weights: FloatArray) -> FloatArray:
+def prior_pseudo_counts(class_weights: FloatArray, smoothing: Smoothing, labels: Sequence[Label]) -> FloatArray:
+    """What the smoothing of the prior adds to each class (classes,).
+
+    Not below `LEAST_PRIOR_COUNT`: the score of a class whose prior is 0 could not be weighed.
+    """
+    added = np.broadcast_to(smoothing.pseudo_counts(class_weights[None], labels), (1, len(class_weights)))[0]
+    return np.asarray(np.maximum(added, LEAST_PRIOR_COUNT))
+
+
+def log_prior(class_weights: FloatArray, added: FloatArray | float = PRIOR_SMOOTHING) -> FloatArray:
     """Return the smoothed log prior (classes,)."""
-    smoothed = class_weights + PRIOR_SMOOTHING
+    smoothed = class_weights + added
     return np.asarray(np.log(smoothed / smoothed.sum()))
 
 
-def leave_one_out_log_prior(class_weights: FloatArray, codes: IntArray) -> FloatArray:
+def leave_one_out_log_prior(
+    class_weights: FloatArray, codes: IntArray, added: FloatArray | float = PRIOR_SMOOTHING
+) -> FloatArray:
     """Return the log prior (classes, rows) without the row itself."""
-    smoothed = np.repeat((class_weights + PRIOR_SMOOTHING)[:, None], len(codes), axis=1)
+    added = np.broadcast_to(added, class_weights.shape)
+    smoothed = np.repeat((class_weights + added)[:, None], len(codes), axis=1)
     rows = np.arange(len(codes))
-    smoothed[codes, rows] = np.maximum(class_weights[codes] - 1, 0.0) + PRIOR_SMOOTHING
+    smoothed[codes, rows] = np.maximum(class_weights[codes] - 1, 0.0) + added[codes]
     return np.asarray(np.log(smoothed / smoothed.sum(axis=0)))
 
 

@@ -21,6 +21,11 @@ EFFECT_BINS = 8  # equal-frequency bins of a numeric column, beside its linear s
 MIN_ROWS = 2  # a category in one kept row would only learn that row
 
 
+def no_basis(cells: AnyArray) -> FloatArray:
+    """The basis of a column without value effects."""
+    return np.zeros((len(cells), 0))
+
+
 def numeric_basis(histogram: Histogram, bins: int = EFFECT_BINS) -> Basis:
     """Return the basis of a numeric column: its normal score, and one-hot equal-frequency bins."""
     cells, counts = histogram.values(), histogram.counts

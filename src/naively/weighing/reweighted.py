@@ -64,7 +64,7 @@ def other_columns_scorer(model: AdditiveModel) -> tuple[FloatArray, Reweighted]:
     """Evidence of all terms but the numeric values, tempered: of the kept rows (R, J), and for new rows."""
     kept = model.loo
     n_classes = len(model.log_prior)
-    weight = min(1.0, kept.temperature) * kept.counted * ~model.numeric_terms
+    weight = min(1.0, kept.temperature) * kept.counted * ~model.numeric_weights
     scores: FloatArray = np.einsum("nij,i->nj", kept.evidence, weight)
     no_effects = np.zeros((n_classes, kept.effects.shape[1]))
     scorer = model.reweighted(0.0, np.zeros(n_classes), np.repeat(weight[None], n_classes, axis=0), no_effects)

@@ -15,7 +15,7 @@ from naively._blas import one_blas_thread
 from naively.engines.threads import in_order
 from naively.families.stacking import centred
 from naively.schema import Schema
-from naively.scoring.model import Factor, Finish, text_reader
+from naively.scoring.model import Factor, Finish, checked_numbers, text_reader
 from naively.table.labels import positions_in, recoded
 from naively.table.table import Table
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -51,6 +51,12 @@ class PooledScorer:
             )
         self._log_prior = weighed.model.log_prior
         self._prose = {weighed.readable[place] for place, (kind, _) in enumerate(weighed.kept) if kind == "text"}
+        self._counts = {
+            member
+            for factor in weighed.factors
+            if getattr(factor.estimate, "nonnegative", False)
+            for member in factor.members.tolist()
+        }
         self._names = [schema.names[place] for place in weighed.readable]
         self.names = [*schema.names, *self._extra_names()]
 
@@ -76,8 +82,8 @@ class PooledScorer:
         weights = self.model.pool.expert_weights
         additive = self._additive()
         for term in additive.terms:
-            place = self.weighed.readable[term.column]
-            terms[:, place] += weights[0] * term.evidence(columns[term.column][1]).T
+            for column, said in term.by_column(columns):
+                terms[:, self.weighed.readable[column]] += weights[0] * said.T
         extras = [
             *self._pair_evidence(columns),
             *(expert.log_proba(columns) - self._log_prior for expert in self.model.experts[1:]),
@@ -131,16 +137,17 @@ class PooledScorer:
                 texts = text_reader(table, [position])(slice(0, table.n_rows))[0]
                 columns.append(("text", np.array([*texts, None], dtype=object)[:-1]))
             elif labels is None:
-                columns.append(("numeric", _numbers(table, position)))
+                columns.append(("numeric", self._numbers(table, place, position)))
             else:
                 columns.append(("categorical", _codes(table, position, labels)))
         return columns
 
-
-def _numbers(table: Table, position: int) -> FloatArray:
-    if position < 0:
-        return np.full(table.n_rows, np.nan)
-    return np.asarray(table.column(position), dtype=np.float64)
+    def _numbers(self, table: Table, place: int, position: int) -> FloatArray:
+        if position < 0:
+            return np.full(table.n_rows, np.nan)
+        if place in self._counts:
+            checked_numbers(table, np.array([position]), slice(0, table.n_rows), nonnegative=True)
+        return np.asarray(table.column(position), dtype=np.float64)
 
 
 def _codes(table: Table, position: int, known: Sequence[Label]) -> AnyArray:

@@ -1,44 +1,19 @@
-"""What is known of a column, and the additive term that comes of it."""
+"""Additive terms of the score: what the cells of a column, or of a group of columns, add to each class."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from naively.families.stacking import StackedColumn, interpolate
-from naively.statistics.histogram import Histogram
+from naively.families.stacking import interpolate
 from naively.typing import AnyArray, FloatArray, IntArray
 from naively.weighing import categories
 
 Column = tuple[str, AnyArray]
 """("numeric", float64 with NaN) or ("categorical", codes with -1 where missing and anything past the end unknown)."""
-
-
-@dataclass(frozen=True)
-class NumericColumn:
-    """What is known of a numeric column: its histogram, and n, mean and scatter of each class."""
-
-    histogram: Histogram
-    moments: tuple[FloatArray, FloatArray, FloatArray]
-
-    @property
-    def observed(self) -> FloatArray:
-        """The weight of the known cells of each class."""
-        return self.moments[0]
-
-
-@dataclass(frozen=True)
-class LabelColumn:
-    """What is known of a categorical column: its counts (classes, values)."""
-
-    counts: FloatArray
-
-    @property
-    def observed(self) -> FloatArray:
-        """The weight of the known cells of each class."""
-        return np.asarray(self.counts.sum(axis=1))
 
 
 class TextEstimate(Protocol):
@@ -48,22 +23,7 @@ class TextEstimate(Protocol):
         """The evidence (classes, rows) of texts, centred; 0 where missing."""
 
     def leave_one_out(self, texts: Any, codes: IntArray, weights: FloatArray) -> FloatArray:
-        """The same without the text itself."""
-
-
-class TextStatistics(Protocol):
-    """What is known of a text column; its estimate needs the kept rows."""
-
-    @property
-    def observed(self) -> FloatArray:
-        """The weight of the known cells of each class."""
-
-    def fitted(self, texts: Any, codes: IntArray, weights: FloatArray, log_prior: FloatArray) -> TextEstimate:
-        """The evidence of the column, pooled on kept rows."""
-
-
-ColumnStatistics = NumericColumn | LabelColumn | TextStatistics
-Estimated = StackedColumn | categories.CategoryTable | TextEstimate
+        """The evidence (classes, rows) of learnt texts, each without itself."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +32,7 @@ class Term:
 
     Parameters
     ----------
-    kind : "numeric", "categorical", "missing" or "text"
+    kind : "numeric", "categorical", "missing", "text" or "numbers"
         A curve (`table` at `knots`), a table of values whose last entry is for an unknown one, or a table of
         (known, missing).
     column : int
@@ -87,6 +47,11 @@ class Term:
     knots: FloatArray
     table: FloatArray
 
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that it reads."""
+        return (self.column,)
+
     def evidence(self, values: AnyArray) -> FloatArray:
         """The evidence (classes, rows) of the cells of its column."""
         if self.kind == "numeric":
@@ -94,6 +59,14 @@ class Term:
         if self.kind == "missing":
             return np.asarray(self.table[:, is_missing(values).astype(np.int64)])
         return categories.look_up(self.table, values)
+
+    def by_column(self, columns: Sequence[Column]) -> list[tuple[int, FloatArray]]:
+        """The columns that it reads, and the evidence (classes, rows) of each."""
+        return [(self.column, self.evidence(columns[self.column][1]))]
+
+    def is_silent(self) -> bool:
+        """Whether it says nothing, whatever the cells hold."""
+        return not self.table.any()
 
 
 @dataclass(frozen=True)
@@ -107,6 +80,43 @@ class TextTerm(Term):
         """The evidence (classes, rows) of texts."""
         said = self.weights[:, None] * self.estimate.evidence(values)
         return np.asarray(said + np.where(is_missing(values), 0.0, self.table))
+
+    def is_silent(self) -> bool:
+        """Never: what a text says is computed from its tokens."""
+        return False
+
+
+class NumbersEvidence(Protocol):
+    """The evidence of a group of columns of numbers."""
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns."""
+
+    def evidence(self, columns: Sequence[Column]) -> FloatArray:
+        """The evidence of every cell, (rows, columns, classes), centred over the classes; 0 where missing."""
+
+
+@dataclass(frozen=True)
+class FamilyTerm(Term):
+    """The term of a group of columns that one family reads: their evidence times weights (classes, columns)."""
+
+    source: NumbersEvidence
+    weights: FloatArray
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns of the group."""
+        return self.source.columns
+
+    def by_column(self, columns: Sequence[Column]) -> list[tuple[int, FloatArray]]:
+        """The columns of the group, and the evidence (classes, rows) of each."""
+        said = self.source.evidence(columns) * self.weights.T
+        return [(column, said[:, place].T) for place, column in enumerate(self.source.columns)]
+
+    def is_silent(self) -> bool:
+        """Whether no column of the group has a weight."""
+        return not self.weights.any()
 
 
 def is_missing(values: AnyArray) -> AnyArray:

@@ -1,0 +1,142 @@
+"""`smoothing=`, `prior_smoothing=` and `kept_rows=` are obeyed by the recipes that weigh evidence."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naively import NaiveBayes
+from naively.demo import penguins
+from naively.errors import ParameterError
+from naively.families import Bernoulli, Binned, Multinomial, Poisson
+from naively.smoothing import Beta, Dirichlet, Laplace, Lidstone, MEstimate, Reserved
+
+from .tables import table
+
+RECIPES = ["fast", "auto", "strong"]
+GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_defaults_give_the_answers_that_they_always_gave(recipe):
+    rows, species = penguins()
+    model = NaiveBayes(recipe).fit(rows[::2], species[::2])
+    odd = [{**rows[0], "island": "Elsewhere"}, {"island": "Dream"}]
+    expected = GOLDEN[recipe]
+    np.testing.assert_allclose(model.predict_proba(rows[1::40] + odd), expected["proba"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.loo()[:5], expected["loo"], rtol=1e-9, atol=1e-12)
+    assert model.calibration_.log_loss == pytest.approx(expected["log_loss"], rel=1e-9)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "smoothing", [100, "jeffreys", MEstimate(5), Dirichlet(3.0), Reserved(20), {"categorical": 50}]
+)
+def test_a_smoothing_changes_the_answers_of_labels(recipe, smoothing):
+    frame, y, _ = table("categorical")
+    plain, smoothed = (
+        NaiveBayes(recipe, smoothing=rule).fit(frame, y).predict_proba(frame) for rule in (None, smoothing)
+    )
+    assert np.isfinite(smoothed).all()
+    assert np.abs(plain - smoothed).max() > 1e-4
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [("poisson", Poisson()), ("bernoulli", Bernoulli(1.0)), ("binned", Binned()), ("multinomial", Multinomial())],
+)
+def test_a_smoothing_changes_the_answers_of_counts_and_bins(recipe, name, family):
+    frame, y, families = table(name)
+    families = dict.fromkeys(families, family)
+    plain, smoothed = (
+        NaiveBayes(recipe, families=families, smoothing=rule).fit(frame, y).predict_proba(frame) for rule in (None, 200)
+    )
+    assert np.abs(plain - smoothed).max() > 1e-4
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_default_is_an_object_that_can_be_given(recipe):
+    frame, y, _ = table("categorical")
+    plain = NaiveBayes(recipe).fit(frame, y).predict_proba(frame)
+    for rule in (Reserved(), {"categorical": Reserved(1.0)}):
+        given = NaiveBayes(recipe, smoothing=rule).fit(frame, y)
+        np.testing.assert_allclose(given.predict_proba(frame), plain, atol=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(low=st.floats(0.01, 10), factor=st.floats(5, 1000), recipe=st.sampled_from(["fast", "auto"]))
+def test_more_smoothing_says_less_before_it_is_weighed(low, factor, recipe):
+    frame, y, _ = table("categorical", n=120)
+    spread = []
+    for tau in (low, low * factor):
+        model = NaiveBayes(recipe, smoothing=tau).fit(frame, y)
+        source = model._estimated()[0].weighed.model.sources[0]
+        spread.append(np.ptp(source.estimate.tables[0], axis=0).max())
+    assert spread[1] < spread[0]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_smoothing_can_be_changed_after_fitting(recipe):
+    frame, y, _ = table("categorical")
+    changed = NaiveBayes(recipe).fit(frame, y).set_params(smoothing=30, prior_smoothing=9)
+    fresh = NaiveBayes(recipe, smoothing=30, prior_smoothing=9).fit(frame, y)
+    np.testing.assert_allclose(changed.predict_proba(frame), fresh.predict_proba(frame), atol=1e-12)
+
+
+def test_a_label_that_was_never_seen_has_a_probability_by_default_and_none_under_another_rule():
+    frame, y, _ = table("categorical")
+    for smoothing, silent in ((None, False), (1, True)):
+        model = NaiveBayes(smoothing=smoothing).fit(frame, y)
+        said = model._estimated()[0].weighed.model.terms[0].table[:, -1]
+        assert np.allclose(said, 0.0) == silent
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_smoothing_of_a_column_without_pseudo_counts_is_refused(recipe):
+    frame, y, _ = table("categorical")
+    with pytest.raises(ParameterError, match=r"smoothing names the column 'beside'.*Stacked.*no pseudo-counts"):
+        NaiveBayes(recipe, smoothing={"beside": 2.0}).fit(frame, y)
+    model = NaiveBayes(recipe).fit(frame, y).set_params(smoothing={"beside": 2.0})
+    with pytest.raises(ParameterError, match="smoothing names the column 'beside'"):
+        model.predict(frame)
+
+
+def test_a_rule_that_does_not_fit_the_values_is_refused():
+    frame, y, _ = table("categorical")
+    with pytest.raises(ParameterError, match="Beta"):
+        NaiveBayes(smoothing=Beta(2, 1)).fit(frame, y).predict(frame)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_smoothing_of_the_prior_is_obeyed(recipe):
+    frame, y, _ = table("categorical", n=60)
+    frame, y = frame[y < 2], y[y < 2]
+    rare = np.flatnonzero(y == 1)[5:]
+    frame, y = frame.drop(frame.index[rare]), np.delete(y, rare)
+    plain = NaiveBayes(recipe).fit(frame, y)
+    assert np.array_equal(
+        plain.predict_proba(frame), NaiveBayes(recipe, prior_smoothing=Laplace()).fit(frame, y).predict_proba(frame)
+    )
+    flat = NaiveBayes(recipe, prior_smoothing=Lidstone(1e6)).fit(frame, y)
+    np.testing.assert_allclose(flat.class_prior_, 0.5, atol=1e-4)
+    weighed = flat._estimated()[0].weighed.model
+    np.testing.assert_allclose(np.exp(weighed.log_prior), flat.class_prior_)
+    none = NaiveBayes(recipe, prior_smoothing="none").fit(frame, y)
+    assert np.isfinite(none.loo()).all()
+    assert np.abs(none.predict_proba(frame) - plain.predict_proba(frame)).max() > 1e-5
+
+
+@pytest.mark.parametrize(("recipe", "kept"), [("fast", 2048), ("auto", 4096), ("strong", 32768)])
+def test_the_default_number_of_kept_rows_may_be_given(recipe, kept):
+    rng = np.random.default_rng(0)
+    n = 5000 if recipe != "fast" else 2500
+    y = rng.integers(0, 2, n)
+    X = np.round(rng.normal(size=(n, 2)) + y[:, None], 3)
+    plain, given = (NaiveBayes(recipe, kept_rows=rows).fit(X, y) for rows in (None, kept))
+    assert len(plain.loo()) == len(given.loo())
+    np.testing.assert_allclose(given.predict_proba(X[:100]), plain.predict_proba(X[:100]), atol=1e-12)
+    assert len(NaiveBayes(recipe, kept_rows=300).fit(X, y).loo()) == 300
