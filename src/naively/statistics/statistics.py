@@ -236,5 +236,5 @@ def refuse_heavy(class_weight: FloatArray, factor: float = 1.0) -> None:
         raise InputError(
             f"The rows of a model must not weigh more than {LARGEST_WEIGHT:g} together, but these would weigh about "
             f"{float(class_weight.sum()):.3g} times {factor:g}. Use smaller weights: a common factor changes no "
-            "estimate of the recipe 'textbook'."
+            "maximum-likelihood estimate."
         )

@@ -203,7 +203,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         row = int(np.argmax(weights))
         raise InputError(
             f"sample_weight must not add up to more than {LARGEST_WEIGHT:g}, but row {row} alone has "
-            f"{float(weights[row])!r}. Divide all weights by their largest: a common factor changes no estimate."
+            f"{float(weights[row])!r}. Divide all weights by their largest: a common factor changes no "
+            "maximum-likelihood estimate."
         )
     return None if (weights == 1).all() else weights
 
