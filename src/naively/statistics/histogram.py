@@ -322,7 +322,8 @@ class Histograms(Statistic):
         if columns == self.columns:
             return self
         mine = dict(zip(self.columns, self.histograms, strict=True))
-        chosen = tuple(mine.get(name) or Histogram.empty(self.n_classes) for name in columns)
+        cap = max((one.cap for one in self.histograms), default=CAP)
+        chosen = tuple(mine.get(name) or Histogram.empty(self.n_classes, cap) for name in columns)
         return Histograms(columns, chosen, self.n_classes)
 
     def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:

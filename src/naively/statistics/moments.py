@@ -82,12 +82,13 @@ class Moments(Statistic):
         return cls(columns, zeros, zeros if summary.observed else None, zeros if summary.squares else None)
 
     def _map(self, change: Callable[[Sum], Sum], columns: tuple[str, ...] | None = None) -> Moments:
-        return Moments(
-            self.columns if columns is None else columns,
-            change(self.total),
-            None if self.observed is None else change(self.observed),
-            None if self.square is None else change(self.square),
-            None if self.peak is None else change(Sum(self.peak)).high,
+        return replace(
+            self,
+            columns=self.columns if columns is None else columns,
+            total=change(self.total),
+            observed=None if self.observed is None else change(self.observed),
+            square=None if self.square is None else change(self.square),
+            peak=None if self.peak is None else change(Sum(self.peak)).high,
         )
 
     @property
@@ -97,11 +98,12 @@ class Moments(Statistic):
         return now if self.peak is None else np.maximum(now, self.peak)
 
     def __add__(self, other: Moments) -> Moments:
-        merged = Moments(
-            self.columns,
-            self.total + other.total,
-            None if self.observed is None or other.observed is None else self.observed + other.observed,
-            None if self.square is None or other.square is None else self.square + other.square,
+        merged = replace(
+            self,
+            total=self.total + other.total,
+            observed=None if self.observed is None or other.observed is None else self.observed + other.observed,
+            square=None if self.square is None or other.square is None else self.square + other.square,
+            peak=None,
         )
         if self.peak is None and other.peak is None:
             return merged
@@ -127,7 +129,7 @@ class Moments(Statistic):
             total = self._gone(total, gone, scale, "sum where no weight is left")
             if square is not None:
                 square = self._gone(square, gone, largest, "sum of squares where no weight is left")
-        return Moments(self.columns, total, observed, square, largest)
+        return replace(self, total=total, observed=observed, square=square, peak=largest)
 
     def _not_negative(self, part: Sum, scale: FloatArray, what: str) -> Sum:
         self._refuse_where(part.high < -VALUE_TOLERANCE * scale, what)
