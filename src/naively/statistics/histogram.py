@@ -344,6 +344,11 @@ class Histograms(Statistic):
         most = summary.most_cells or CAP
         return cls(columns, tuple(Histogram.from_dict(one, n_classes, most) for one in entry["histograms"]), n_classes)
 
+    def value_range(self, column: str) -> tuple[float, float]:
+        values = self.histograms[self.columns.index(column)].values()
+        room = 0.1 * (values[-1] - values[0]) or 1.0
+        return float(values[0] - room), float(values[-1] + room)
+
     def compare(self, other: Histograms, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
         """How often each bin of equal frequency, and none, occurs."""
         from naively.statistics.divergence import compare_tables, with_missing
