@@ -8,6 +8,7 @@ from scipy import stats
 from naively import NaiveBayes
 from naively.analysis.drift import compare, since
 from naively.errors import ForgetError
+from naively.families import Text
 from naively.statistics.divergence import by_chance, compare_cells, divergence, normal_divergence, poisson_divergence
 
 RECIPES = ("textbook", "fast")
@@ -222,3 +223,10 @@ def test_rare_values_are_taken_together():
     assert together == expected
     single = compare_cells(np.concatenate([common, [[1.0], [0.0]]], axis=1))
     assert single == compare_cells(common + np.array([[0.0, 1.0], [0.0, 0.0]]))
+
+
+def test_texts_without_a_single_token_have_not_changed():
+    model = NaiveBayes("textbook", families=Text()).fit({"x": ["", "", "", ""]}, [0, 1, 0, 1])
+    changes = compare(model, model)
+    assert [change["column"] for change in changes] == ["prior", "x", "x"]
+    assert all(change["bits"] == 0.0 and change["p_value"] == 1.0 for change in changes)

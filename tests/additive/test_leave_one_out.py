@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 from naively import NaiveBayes
@@ -26,7 +25,6 @@ from naively.families import (
     Thresholded,
 )
 from naively.families.densities import Sample, kernel
-from naively.scoring.leave_one_out import choose_smoothing, leave_one_out_log_likelihood
 from naively.smoothing import Dirichlet, Laplace, MEstimate, NoSmoothing
 from tests.strategies import CLASSES, Rows, cases, smoothings
 
@@ -340,45 +338,3 @@ def test_rows_and_classes_must_fit():
     model = NaiveBayes("textbook").fit([[1.0], [2.0]], ["a", "b"])
     with pytest.raises(ValueError, match="as many rows"):
         model.loo([[1.0]], ["a", "b"])
-
-
-# -- from counts alone ----------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=4), st.floats(0.01, 5))
-def test_counts_alone_give_the_log_likelihood_of_the_left_out_values(counts, tau):
-    counts = np.array(counts, dtype=float)
-    expected = 0.0
-    for row in counts:
-        for place, count in enumerate(row):
-            for _ in range(int(count)):
-                left = row.copy()
-                left[place] -= 1
-                expected += np.log((left[place] + tau) / (left.sum() + 3 * tau))
-    assert leave_one_out_log_likelihood(counts, tau) == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_value_seen_once_is_impossible_without_smoothing():
-    assert leave_one_out_log_likelihood([[2.0, 1.0]], 0.0) == -np.inf
-    assert leave_one_out_log_likelihood([[2.0, 0.0]], 0.0) == 0.0
-
-
-def test_the_chosen_smoothing_is_the_best_by_hand():
-    random = np.random.default_rng(6)
-    y = random.integers(0, 2, 60)
-    model = NaiveBayes("textbook").fit({"code": [str(code) for code in random.integers(0, 20, 60) // (1 + y)]}, y)
-    options = [0.01, 0.5, "laplace", MEstimate(5.0, "marginal"), 100.0]
-    (table,) = model.statistics_.tables.values()
-    counts, labels = table.table(0).high, table.categories[0]
-    by_hand = [
-        leave_one_out_log_likelihood(counts, alpha)
-        for alpha in (0.01, 0.5, 1.0, MEstimate(5.0, "marginal").pseudo_counts(counts, labels), 100.0)
-    ]
-    assert choose_smoothing(model, options) is options[int(np.argmax(by_hand))]
-
-
-def test_choosing_needs_categories_and_candidates():
-    with pytest.raises(ParameterError):
-        choose_smoothing(NaiveBayes("textbook").fit([[1.0], [2.0]], [0, 1]), [1.0])
-    with pytest.raises(ParameterError):
-        choose_smoothing(NaiveBayes("textbook").fit({"x": ["a", "b"]}, [0, 1]), [])

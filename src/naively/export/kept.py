@@ -107,5 +107,5 @@ def _cells_from(entry: Mapping[str, Any], schema: Schema, place: int, n_rows: in
 def _refuse_uncounted(columns: Mapping[str, AnyArray], statistics: Statistics) -> None:
     """Refuse rows with values that the tables do not know: they would have counted them."""
     for table in statistics.tables.values():
-        for name in columns.keys() & set(table.columns):
+        for name in filter(columns.__contains__, table.columns):
             require(table.knows(name, columns[name]), f"a kept row has a value in {name!r} that was not counted")

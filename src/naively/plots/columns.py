@@ -14,8 +14,6 @@ from naively.families import Bernoulli, Categorical, Poisson, Thresholded
 from naively.plots.axes import RESOLUTION, axes_or_new, colour_of
 from naively.recipes import as_recipe
 from naively.schema import position_of
-from naively.statistics.histogram import Histograms
-from naively.statistics.moments import Moments, centred, pooled
 from naively.table.table import ArrayTable
 from naively.typing import FloatArray
 
@@ -99,7 +97,8 @@ def _draw_bars(model: NaiveBayes, values: Sequence[str], probabilities: FloatArr
 
 
 def _draw_curves(model: NaiveBayes, member: int, ax: Axes) -> str:
-    low, high = _range_of(model, member)
+    tables = [model.statistics_.table(summary) for summary in model.schema_.summaries[member]]
+    low, high = max(tables, key=lambda one: one.detail).value_range(model.schema_.names[member])
     x = np.linspace(low, high, 4 * RESOLUTION)
     logs = _evidence_of(model, member, x)
     density = _is_density(model, member)
@@ -128,26 +127,6 @@ def _evidence_of(model: NaiveBayes, member: int, cells: FloatArray) -> FloatArra
     positions[member] = 0
     scorer = model._estimated()[0]
     return np.asarray(scorer.evidence(ArrayTable(cells[:, None]), positions)[:, member])
-
-
-def _range_of(model: NaiveBayes, member: int) -> tuple[float, float]:
-    """Where a column's values lie, by what was kept of it: within three standard deviations of a class's mean."""
-    name = model.schema_.names[member]
-    for summary in model.schema_.summaries[member]:
-        table = model.statistics_.table(summary).for_columns([name])
-        if isinstance(table, Histograms):
-            values = table.histograms[0].values()
-            room = 0.1 * (values[-1] - values[0]) or 1.0
-            return float(values[0] - room), float(values[-1] + room)
-    assert isinstance(table, Moments)
-    if table.square is None or table.observed is None:
-        share = float(table.total.high.max())
-        return 0.0, share or 1.0
-    weight, mean, scatter = centred(table)
-    known = weight[:, 0] > 0
-    deviation = np.sqrt(scatter[known, 0] / weight[known, 0])
-    spread = np.where(deviation > 0, deviation, np.sqrt(pooled(table)[2][0] / pooled(table)[0][0]) or 1.0)
-    return float((mean[known, 0] - 3 * spread).min()), float((mean[known, 0] + 3 * spread).max())
 
 
 def plot_images(model: NaiveBayes, shape: tuple[int, int], parameter: str = "mean", axes: Any = None) -> Any:

@@ -13,7 +13,7 @@ of Student's t and the shares of the mixture. `TAN` does not grow its tree again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,15 +26,14 @@ from naively.families import Family, LeftOut
 from naively.schema import Schema
 from naively.scoring.decision import class_prior, log_prior
 from naively.scoring.model import block_reader, chosen_columns, grouped, statistics_of
-from naively.smoothing import Smoothing, as_smoothing, smoothed_frequencies
-from naively.statistics.counts import Counts
+from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.statistics.statistics import Statistics
 from naively.statistics.sums import Sum
 from naively.table.table import SparseTable, Table
 from naively.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from naively.classifier import NaiveBayes
+    pass
 
 BLOCK_CELLS = 1 << 17
 """How many cells, times classes, are read at once."""
@@ -176,82 +175,3 @@ def codes_among(known: AnyArray, classes: AnyArray, codes: IntArray) -> IntArray
     if unknown:
         raise ForgetError(f"The class {unknown[0]!r} was never learnt, so no row of it can be left out.")
     return np.array([place[label] for label in classes.tolist()], dtype=np.int64)[codes]
-
-
-# -- From counts alone --------------------------------------------------------------------------------------------
-
-
-def leave_one_out_log_likelihood(counts: FloatArray, pseudo_counts: FloatArray | float) -> float:
-    """The log-likelihood of counted values, each under the frequencies without it.
-
-    ``sum of c log((c - 1 + a) / (n - 1 + A))``: leave-one-out needs no rows where a column is a table of counts.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_values)
-        How often each value occurred, usually (n_classes, n_values).
-    pseudo_counts : ndarray or float
-        What smoothing adds to each count.
-
-    Returns
-    -------
-    float
-        Minus infinity if a value that occurred once has no pseudo-count.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counts = np.array([[3.0, 1.0], [0.0, 4.0]])
-    >>> [round(leave_one_out_log_likelihood(counts, tau), 3) for tau in (0.1, 1.0, 10.0)]
-    [-4.856, -4.034, -5.067]
-    """
-    counts = np.asarray(counts, dtype=np.float64)
-    alpha = np.broadcast_to(np.asarray(pseudo_counts, dtype=np.float64), counts.shape)
-    left = np.maximum(counts - 1, 0.0) + alpha
-    total = np.maximum(counts.sum(axis=-1, keepdims=True) - 1, 0.0) + alpha.sum(axis=-1, keepdims=True)
-    seen = counts > 0
-    impossible = seen & (left == 0)
-    if impossible.any():
-        return -np.inf
-    logs = np.log(np.where(seen, left, 1.0)) - np.log(np.where(seen, total, 1.0))
-    return float((counts * logs).sum())
-
-
-def choose_smoothing(model: NaiveBayes, candidates: Iterable[Any]) -> Any:
-    """The candidate that makes the left-out values of the categorical columns most probable; it needs no rows.
-
-    Parameters
-    ----------
-    model : NaiveBayes
-        Fitted, with at least one categorical column.
-    candidates : iterable
-        Whatever the parameter `smoothing` takes: numbers, names, objects.
-
-    Returns
-    -------
-    One of the candidates, the first of equals; ``model.set_params(smoothing=...)`` puts it in force.
-
-    Examples
-    --------
-    >>> from naively import NaiveBayes
-    >>> colours, y = ["red", "red", "red", "blue", "blue", "blue"], ["a", "a", "a", "b", "b", "b"]
-    >>> model = NaiveBayes("textbook").fit({"colour": colours}, y)
-    >>> choose_smoothing(model, [0.01, 1.0, 10.0])
-    0.01
-    """
-    model._require_fitted()
-    tables = [table for table in model.statistics_.tables.values() if isinstance(table, Counts) and table.columns]
-    options = list(candidates)
-    if not tables or not options:
-        raise ParameterError("choose_smoothing needs a model with a categorical column, and at least one candidate.")
-
-    def gain(rule: Smoothing) -> float:
-        return sum(
-            leave_one_out_log_likelihood(counts, rule.pseudo_counts(counts, labels))
-            for table in tables
-            for place, labels in enumerate(table.categories)
-            if (counts := table.table(place).high).size
-        )
-
-    gains = [gain(as_smoothing(option, "candidates")) for option in options]
-    return options[int(np.argmax(gains))]

@@ -268,6 +268,16 @@ class Statistic(ABC):
         """What is known of each column by itself, where the statistic is about several together; else nothing."""
         return {}
 
+    def value_range(self, column: str) -> tuple[float, float]:
+        """Where nearly all values of a numeric column lie, for an axis to be drawn.
+
+        Raises
+        ------
+        ParameterError
+            If statistics of this kind know no numbers.
+        """
+        raise ParameterError(f"Column {column!r} has no range: statistics of the kind {self.kind!r} hold no numbers.")
+
     def compare(self, other: Self, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
         """How each column has changed in each class.
 

@@ -57,6 +57,8 @@ def compare_cells(counts: FloatArray) -> Change:
 
 def _merged(counts: FloatArray) -> FloatArray:
     """Values that are too rare to be tested taken together, as one more cell, or with the most frequent one."""
+    if not counts.shape[-1]:
+        return counts
     rows = counts.sum(axis=-1)
     smaller = (rows.min(axis=0) / np.where(rows.sum(axis=0) > 0, rows.sum(axis=0), 1.0))[..., None]
     rare = counts.sum(axis=0) * smaller < LEAST_EXPECTED

@@ -322,7 +322,8 @@ class Histograms(Statistic):
         if columns == self.columns:
             return self
         mine = dict(zip(self.columns, self.histograms, strict=True))
-        chosen = tuple(mine.get(name) or Histogram.empty(self.n_classes) for name in columns)
+        cap = max((one.cap for one in self.histograms), default=CAP)
+        chosen = tuple(mine.get(name) or Histogram.empty(self.n_classes, cap) for name in columns)
         return Histograms(columns, chosen, self.n_classes)
 
     def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:
@@ -345,6 +346,11 @@ class Histograms(Statistic):
         require(len(entry["histograms"]) == len(columns), "as many histograms as columns")
         most = summary.most_cells or CAP
         return cls(columns, tuple(Histogram.from_dict(one, n_classes, most) for one in entry["histograms"]), n_classes)
+
+    def value_range(self, column: str) -> tuple[float, float]:
+        values = self.histograms[self.columns.index(column)].values()
+        room = 0.1 * (values[-1] - values[0]) or 1.0
+        return float(values[0] - room), float(values[-1] + room)
 
     def compare(self, other: Histograms, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
         """How often each bin of equal frequency, and none, occurs."""

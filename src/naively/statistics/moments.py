@@ -227,6 +227,18 @@ class Moments(Statistic):
             sum_from(entry["log"], shape, nonnegative=False) if summary.logs else None,
         )
 
+    def value_range(self, column: str) -> tuple[float, float]:
+        """Three standard deviations around the means of the classes; up to the largest total without squares."""
+        own = self.for_columns([column])
+        if own.square is None or own.observed is None:
+            return 0.0, float(own.total.high.max()) or 1.0
+        weight, mean, scatter = (part[:, 0] for part in centred(own))
+        known = weight > 0
+        deviation = np.sqrt(scatter[known] / weight[known])
+        everyone, _, scatter_of_all = pooled(own)
+        spread = np.where(deviation > 0, deviation, np.sqrt(scatter_of_all[0] / everyone[0]) or 1.0)
+        return float((mean[known] - 3 * spread).min()), float((mean[known] + 3 * spread).max())
+
     # -- Comparison -----------------------------------------------------------------------------------------------
 
     def compare(self, other: Moments, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
