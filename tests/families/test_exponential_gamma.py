@@ -91,7 +91,7 @@ def test_densities_of_rows_and_what_is_imputed(family):
     np.testing.assert_allclose(model.score_samples(X), np.logaddexp.reduce(joint, axis=0), rtol=1e-4)
     posterior = np.array([prior[c] * columns[1][c].pdf(4.0) for c in range(2)])
     expected = posterior @ [columns[0][c].mean() for c in range(2)] / posterior.sum()
-    assert model.impute([[np.nan, 4.0]])[0, 0] == pytest.approx(expected, rel=1e-4)
+    assert model.impute([[np.nan, 4.0]])[0][0] == pytest.approx(expected, rel=1e-4)
 
 
 @by_family
