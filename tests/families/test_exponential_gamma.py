@@ -250,3 +250,12 @@ def test_log_odds_of_exponential_columns_are_lines():
     model = textbook(Exponential()).fit(X, y)
     line = model.discriminant(base="a")
     np.testing.assert_allclose(line.decision(X), model.log_odds(base="a")(X), atol=1e-9)
+
+
+@by_family
+def test_densities_are_drawn_where_they_are_defined(family):
+    pytest.importorskip("matplotlib").use("Agg")
+    from naively.plots import plot_densities
+
+    X, y = rows(60)
+    assert plot_densities(textbook(family).fit(X, y)).get_ylabel() == "density"

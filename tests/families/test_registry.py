@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from naively import NaiveBayes
-from naively.errors import GapError, ParameterError
+from naively.errors import GapError, ModelFileError, ParameterError
 from naively.families import FAMILIES, Binned, Exponential, Gaussian, Kernel, Poisson, StudentT, gaps
 from naively.families.base import Estimate, Family, LeftOut
 from naively.families.linear import LinearEstimate, left_out
@@ -138,6 +138,14 @@ def test_a_family_of_a_user_is_right_everywhere_without_more():
         own.sample(3)
     with pytest.raises(AttributeError, match="has no fixed number of parameters"):
         own.n_parameters_  # noqa: B018
+
+
+def test_a_family_of_a_user_is_saved_once_it_is_registered(tmp_path, monkeypatch):
+    model = NaiveBayes("textbook", families=Rates()).fit({"x": NUMBERS}, np.arange(40) % 2)
+    with pytest.raises(ModelFileError, match=r"FAMILIES\['rates'\] = Rates"):
+        model.save(tmp_path / "model.json")
+    monkeypatch.setitem(FAMILIES, "rates", Rates)
+    check_family(Rates(), NUMBERS)
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,10 @@ def _evidence_of(model: NaiveBayes, member: int, cells: FloatArray) -> FloatArra
 def _range_of(model: NaiveBayes, member: int) -> tuple[float, float]:
     """Where a column's values lie, by what was kept of it: within three standard deviations of a class's mean."""
     name = model.schema_.names[member]
+    (factor,) = (factor for factor in model._estimated()[0].factors if member in factor.members)
+    if getattr(factor.estimate, "positive", False):
+        points = factor.estimate.points(factor.members.tolist().index(member), RESOLUTION)
+        return points[0], points[-1]
     for summary in model.schema_.summaries[member]:
         table = model.statistics_.table(summary).for_columns([name])
         if isinstance(table, Histograms):
@@ -148,7 +152,8 @@ def _range_of(model: NaiveBayes, member: int) -> tuple[float, float]:
     known = weight[:, 0] > 0
     deviation = np.sqrt(scatter[known, 0] / weight[known, 0])
     spread = np.where(deviation > 0, deviation, np.sqrt(pooled(table)[2][0] / pooled(table)[0][0]) or 1.0)
-    return float((mean[known, 0] - 3 * spread).min()), float((mean[known, 0] + 3 * spread).max())
+    least = 0.0 if getattr(factor.estimate, "nonnegative", False) else -np.inf
+    return max(float((mean[known, 0] - 3 * spread).min()), least), float((mean[known, 0] + 3 * spread).max())
 
 
 def plot_images(model: NaiveBayes, shape: tuple[int, int], parameter: str = "mean", axes: Any = None) -> Any:
