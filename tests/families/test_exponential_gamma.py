@@ -91,7 +91,7 @@ def test_densities_of_rows_and_what_is_imputed(family):
     np.testing.assert_allclose(model.score_samples(X), np.logaddexp.reduce(joint, axis=0), rtol=1e-4)
     posterior = np.array([prior[c] * columns[1][c].pdf(4.0) for c in range(2)])
     expected = posterior @ [columns[0][c].mean() for c in range(2)] / posterior.sum()
-    assert model.impute([[np.nan, 4.0]])[0, 0] == pytest.approx(expected, rel=1e-4)
+    assert model.impute([[np.nan, 4.0]])[0][0] == pytest.approx(expected, rel=1e-4)
 
 
 @by_family
@@ -210,7 +210,7 @@ def test_a_column_of_zeros_says_nothing():
 
 
 def test_what_the_families_do_not_read_is_refused():
-    with pytest.raises(InputError, match="'x0' must hold numbers above 0.*row 1 has 0.0"):
+    with pytest.raises(InputError, match=r"'x0' must hold numbers above 0.*row 1 has 0\.0"):
         textbook(Gamma()).fit([[1.0], [0.0]], ["a", "b"])
     with pytest.raises(InputError, match="Negative values"):
         textbook(Exponential()).fit([[1.0], [-1.0]], ["a", "b"])
@@ -250,3 +250,12 @@ def test_log_odds_of_exponential_columns_are_lines():
     model = textbook(Exponential()).fit(X, y)
     line = model.discriminant(base="a")
     np.testing.assert_allclose(line.decision(X), model.log_odds(base="a")(X), atol=1e-9)
+
+
+@by_family
+def test_densities_are_drawn_where_they_are_defined(family):
+    pytest.importorskip("matplotlib").use("Agg")
+    from naively.plots import plot_densities
+
+    X, y = rows(60)
+    assert plot_densities(textbook(family).fit(X, y)).get_ylabel() == "density"

@@ -145,6 +145,7 @@ def _encoded(value: Any, where: str) -> Any:
         return {"type": "joint", "options": value.options()}
     if isinstance(value, (Family, ByKind)):
         refuse_tokenizer(getattr(value, "tokenizer", None))
+        _refuse_unregistered(value)
         return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
     if isinstance(value, (Recipe, Tempering)):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
@@ -163,6 +164,15 @@ def _encoded(value: Any, where: str) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise ModelFileError(f"The parameter {where!r} holds a {type(value).__name__}, which a model file cannot hold.")
+
+
+def _refuse_unregistered(value: Family | ByKind) -> None:
+    """Refuse a family that could not be found by its name when the file is loaded."""
+    if isinstance(value, Family) and FAMILIES.get(value.name()) is not type(value):
+        raise ModelFileError(
+            f"A model file names its families, but {value.name()!r} is no name of {type(value).__name__}. Register it, "
+            f"here and where the file is loaded: naively.families.FAMILIES[{value.name()!r}] = {type(value).__name__}."
+        )
 
 
 def _class_type(classes: AnyArray) -> str:

@@ -6,7 +6,8 @@ merged statistics), Leave-one-out (the same without one row), Evidence (log-like
 
 from __future__ import annotations
 
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from naively.errors import ParameterError, brief
 from naively.families.base import Estimate, Family, Gap, LeftOut
@@ -51,6 +52,7 @@ __all__ = [
     "StudentT",
     "Text",
     "Thresholded",
+    "gaps",
 ]
 
 FAMILIES: dict[str, type[Family]] = {
@@ -60,6 +62,40 @@ FAMILIES: dict[str, type[Family]] = {
         *(Multinomial, Poisson, Stacked, StudentT, Text, Thresholded),
     )
 }
+
+
+QUESTIONS = ("n_parameters", "distribution", "uncertain", "log_likelihood", "quantile", "line", "as_table")
+"""What can be asked of a family, or of its estimates, and may be a gap."""
+
+
+def gaps() -> dict[str, dict[str, str]]:
+    """The questions that families have no answer to, and why.
+
+    Returns
+    -------
+    dict
+        For each name in `FAMILIES` a dict from question to reason.
+
+    Examples
+    --------
+    >>> gaps()["kernel"]["uncertain"]
+    'has no posterior distribution in closed form'
+    >>> sorted(gaps()["exponential"])
+    []
+    """
+    return {name: _gaps_of(family) for name, family in FAMILIES.items()}
+
+
+def _gaps_of(family: type[Family]) -> dict[str, str]:
+    returned = get_type_hints(family.estimate)["return"]
+    estimates = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
+    found = {}
+    for question in QUESTIONS:
+        for owner in (family, estimates[0]):
+            answer = getattr(owner, question, None)
+            if isinstance(answer, Gap):
+                found[question] = answer.reason
+    return found
 
 
 def as_family(value: Any, where: str = "families") -> Family:

@@ -112,6 +112,11 @@ class Estimate(ABC):
     reads_sparse: ClassVar[bool] = False
     """Whether it reads CSR rows as they are, by `add_sparse`, `only` and `of_zeros_but`."""
 
+    @property
+    def mass(self) -> float:
+        """What the density integrates to over all numbers, if it is one of a distribution."""
+        return 1.0
+
     constant_in_cells: ClassVar[bool] = False
     """Whether the evidence is the same for all values of a cell of a coarse histogram."""
 
@@ -214,6 +219,9 @@ class Family:
 
     compares_rows: ClassVar[bool] = True
     """Whether a larger evidence means a more usual row, and not only that it speaks for a class."""
+
+    leaves_out_exactly: ClassVar[bool] = True
+    """Whether `leave_one_out` is the estimate without the row, or keeps what was chosen from the column's shape."""
 
     one_term: ClassVar[bool] = False
     """Whether all its columns have one term of evidence, called `term`, and not one each."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class Binned(Family):
     >>> model.predict_proba([[5.0]]).round(3)
     array([[0.833, 0.167]])
     """
+
+    leaves_out_exactly: ClassVar[bool] = False
 
     bins: Literal["pkid", "mdl"] | int = "pkid"
 

@@ -101,6 +101,10 @@ class IntervalEstimate(Estimate):
 
     # -- Questions ------------------------------------------------------------------------------------------------
 
+    @property
+    def mass(self) -> float:
+        return self.interval  # the probability of an interval, whose middle is anywhere
+
     def points(self, place: int, n_points: int) -> list[Any]:
         """Points within three standard deviations of the means."""
         return points_within(self.mean[:, place], np.sqrt(self.variance[:, place]), n_points)

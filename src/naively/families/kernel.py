@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -84,6 +84,8 @@ class Kernel(Family):
     >>> NaiveBayes("textbook", families=Kernel(adjust=0.5)).fit(X, y).predict([[1.5], [5.5], [9.5]]).tolist()
     ['a', 'b', 'a']
     """
+
+    leaves_out_exactly: ClassVar[bool] = False
 
     bandwidth: Literal["silverman", "nrd0"] | float | tuple[float, ...] = "silverman"
     adjust: float = 1.0

@@ -48,6 +48,7 @@ class Stacked(Family):
     ['a', 'b']
     """
 
+    leaves_out_exactly: ClassVar[bool] = False
     is_distribution: ClassVar[bool] = False
     compares_rows: ClassVar[bool] = False
 

@@ -86,6 +86,11 @@ class Thresholded(Family):
         return self.family.accepts
 
     @property
+    def leaves_out_exactly(self) -> bool:  # type: ignore[override]
+        """As the family inside."""
+        return self.family.leaves_out_exactly
+
+    @property
     def reads_declared(self) -> bool:
         return self.family.reads_declared
 

@@ -99,6 +99,12 @@ def _draw_bars(model: NaiveBayes, values: Sequence[str], probabilities: FloatArr
 def _draw_curves(model: NaiveBayes, member: int, ax: Axes) -> str:
     tables = [model.statistics_.table(summary) for summary in model.schema_.summaries[member]]
     low, high = max(tables, key=lambda one: one.detail).value_range(model.schema_.names[member])
+    (factor,) = (factor for factor in model._estimated()[0].factors if member in factor.members)
+    if getattr(factor.estimate, "positive", False):  # its density may have no end at 0
+        points = factor.estimate.points(factor.members.tolist().index(member), RESOLUTION)
+        low, high = points[0], points[-1]
+    elif getattr(factor.estimate, "nonnegative", False):
+        low = max(low, 0.0)
     x = np.linspace(low, high, 4 * RESOLUTION)
     logs = _evidence_of(model, member, x)
     density = _is_density(model, member)
