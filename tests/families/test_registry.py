@@ -178,7 +178,7 @@ def test_gaps_are_listed_with_their_reasons():
 
 
 def test_a_gap_says_why():
-    with pytest.raises(GapError, match="Kernel.uncertain: it has no posterior distribution in closed form"):
+    with pytest.raises(GapError, match=r"Kernel\.uncertain: it has no posterior distribution in closed form"):
         Kernel().uncertain(None, (), None, None)
     assert issubclass(GapError, ParameterError)
 
