@@ -48,6 +48,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _state: Learnt
+    _n_features: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -242,14 +243,16 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns there are."""
-        if "_n_features" in self.__dict__ and not hasattr(self, "model_"):
+        """How many columns there are; it can be set before the first fit, as scikit-learn's own tests do."""
+        if "_state" not in self.__dict__ and "_n_features" in self.__dict__:
             return self._n_features
         return self.model_.n_features_in_
 
     @n_features_in_.setter
-    def n_features_in_(self, number: int) -> None:  # scikit-learn's estimators let it be set before they are fitted
-        self._n_features = number
+    def n_features_in_(self, n_features: int) -> None:
+        if "_state" in self.__dict__:
+            raise AttributeError("n_features_in_ is what was learnt, and cannot be set.")
+        self._n_features = n_features
 
     @property
     def feature_names_in_(self) -> AnyArray:
