@@ -18,7 +18,7 @@ from naively import NaiveBayes, tune
 from naively.analysis.folds import Folds, as_folds, sums_of_others
 from naively.analysis.measures import MEASURES
 from naively.demo import penguins
-from naively.engines import local
+from naively.engines.local import LocalEngine
 from naively.errors import InputError, ParameterError
 from naively.families import Gaussian, Kernel
 from naively.smoothing import Jeffreys, Lidstone
@@ -174,8 +174,13 @@ def test_kappa_where_chance_is_always_right():
 
 def test_rows_are_counted_once_per_set_of_statistics(monkeypatch):
     counted = []
-    honest = local.count
-    monkeypatch.setattr(local, "count", lambda table, *rest: counted.append(table.n_rows) or honest(table, *rest))
+    honest = LocalEngine.count
+
+    def count(engine, table, *rest):
+        counted.append(table.n_rows)
+        return honest(engine, table, *rest)
+
+    monkeypatch.setattr(LocalEngine, "count", count)
     grid = {"families": [Gaussian(), Gaussian(ddof=1), "studentt", Kernel(), Kernel(adjust=2)], "prior": ["uniform"]}
     result = tune(textbook(), X, Y, grid, folds=5)
     assert counted == [30] * 5 * 2  # Gaussian and Student's t share their sums; the kernels have a histogram as well

@@ -24,7 +24,8 @@ from naively.analysis.imputation import filled, fillings
 from naively.analysis.likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis.log_odds import LogOdds, additive_form
 from naively.analysis.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
-from naively.engines import local
+from naively.engines.base import Target
+from naively.engines.registry import engine_of
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
 from naively.factors import as_joints, joined, one_rule
@@ -419,7 +420,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
         if kept_rows is None:
             kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
-        return schema, local.count(table, schema, positions, classes, codes, weights, n_threads, kept_rows)
+        target = Target(classes, codes, weights)
+        return schema, engine_of(table).count(table, schema, positions, target, n_threads, kept_rows)
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
@@ -581,7 +583,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def finish(scores: FloatArray, rows: slice) -> None:
             best[rows] = decider.choose(scores, rows)
 
-        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
         decider.warn()
         return labelled(best, self.classes_, cost is not None, reject_label)
 
@@ -855,7 +857,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             change(scores, rows)
             result[rows] = scores
 
-        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
         decider.warn()
         return result
 
@@ -1221,7 +1223,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             scores += decider.log_prior if decider.log_prior.ndim == 1 else decider.log_prior[rows]
             result[rows] = np.logaddexp.reduce(scores, axis=1)
 
-        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
         for factor in scorer.factors:
             if factor.family.log_base is not None:
                 chosen = chosen_columns(factor.members, positions, scorer.n_columns)
@@ -1316,7 +1318,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             decider.probabilities(scores, rows)
             posterior[rows] = scores
 
-        scorer.run(table, positions, finish, thread_count(self.n_threads))
+        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
         decider.warn()
         return posterior
 

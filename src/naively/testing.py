@@ -1,7 +1,7 @@
 """Checks for people who write their own parts: run them in your tests.
 
 `check_family` holds a family to all that the package takes for granted of one, `check_statistic` a statistic to the
-laws on which learning, forgetting and merging rest.
+laws on which learning, forgetting and merging rest, and `check_engine` an engine to the numbers of the local one.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import numpy as np
 
 import naively
 from naively.classifier import NaiveBayes
+from naively.engines.base import Engine, Target
 from naively.errors import ForgetError, GapError, ParameterError, RecipeError
 from naively.families import FAMILIES, Estimate, Family
 from naively.families.distributions import Labels, Numbers
 from naively.statistics.base import Statistic, Summary
-from naively.statistics.statistics import added, same, subtracted
-from naively.typing import AnyArray, FloatArray
+from naively.statistics.statistics import Statistics, added, same, subtracted
+from naively.typing import AnyArray, FloatArray, IntArray
 
 # -- families ---------------------------------------------------------------------------------------------------------
 
@@ -412,3 +413,123 @@ def _check_comparison(
         require(bool((own.bits < 1e-9).all() and (own.p_value > 0.999).all()), "compare finds S different from S")
         alike = np.allclose(change.bits, back.bits) and np.allclose(change.p_value, back.p_value)
         require(alike, "compare finds another change from S to T than from T to S")
+
+
+# -- engines --------------------------------------------------------------------------------------------------------
+
+
+def check_engine(engine: Engine, as_source: Callable[[Any], Any]) -> None:
+    """Check that an engine gives the numbers of the local one.
+
+    Rows with numbers, labels, booleans, counts, missing cells and weights are counted for all families whose statistics
+    the engine counts, whole and in pieces, and scored by a model of them.
+
+    Parameters
+    ----------
+    engine : Engine
+    as_source : callable
+        From a data frame to what the engine reads.
+
+    Raises
+    ------
+    AssertionError
+        Says what the engine does otherwise.
+
+    Examples
+    --------
+    >>> from naively.engines.local import LocalEngine
+    >>> from naively.table.read import read_table
+    >>> from naively.testing import check_engine
+    >>> check_engine(LocalEngine(), read_table)
+    """
+    rng = np.random.default_rng(0)
+    n = 60
+    columns = {
+        "number": np.where(rng.random(n) < 0.1, np.nan, rng.normal(1e3, 1.0, n)),
+        "label": rng.choice(np.array(["red", "green", "blue"], dtype=object), n),
+        "truth": rng.random(n) < 0.3,
+        "events": rng.poisson(3.0, n).astype(np.float64),
+    }
+    columns["label"][rng.random(n) < 0.1] = None
+    y, weights = rng.integers(0, 3, n), rng.integers(1, 4, n).astype(np.float64)
+    for families in _families_for(engine):
+        model = NaiveBayes("textbook", families=families).fit(columns, y, weights)
+        parts = [_counted(engine, as_source, model, columns, y, weights, rows) for rows in _thirds(n)]
+        whole = _counted(engine, as_source, model, columns, y, weights, np.arange(n))
+        assert _alike(whole, model.statistics_), (
+            f"{engine.name!r} counts other numbers than the local engine: {families}"
+        )
+        merged = parts[0] + parts[1] + parts[2]
+        assert _alike(merged, whole), f"{engine.name!r}: the statistics of pieces do not add up to those of all rows"
+        _check_scores(engine, as_source, model, columns)
+    if engine.keeps_rows:
+        model = NaiveBayes("auto").fit(columns, y, weights)
+        kept = _counted(engine, as_source, model, columns, y, weights, np.arange(n), kept_rows=4096).kept
+        assert kept == model.statistics_.kept, f"{engine.name!r} keeps other rows than the local engine"
+
+
+def _families_for(engine: Engine) -> list[dict[str, Any]]:
+    """Families whose statistics the engine counts."""
+    wanted: list[dict[str, Any]] = [
+        {"number": "gaussian", "label": "categorical", "truth": "bernoulli", "events": "poisson"},
+        {"number": "kernel", "events": "gaussian"},
+    ]
+    return [
+        families
+        for families in wanted
+        if all(one.kind in engine.kinds for name in families.values() for one in FAMILIES[name]().summaries)
+    ]
+
+
+def _thirds(n: int) -> list[IntArray]:
+    return [np.arange(start, n, 3) for start in range(3)]
+
+
+def _counted(
+    engine: Engine,
+    as_source: Callable[[Any], Any],
+    model: NaiveBayes,
+    columns: dict[str, AnyArray],
+    y: AnyArray,
+    weights: FloatArray,
+    rows: IntArray,
+    kept_rows: int = 0,
+) -> Statistics:
+    source = as_source({name: cells[rows] for name, cells in columns.items()})
+    target = Target(model.classes_, y[rows], weights[rows])
+    return engine.count(source, model.schema_, None, target, 1, kept_rows)
+
+
+def _alike(one: Statistics, other: Statistics) -> bool:
+    """Whether counts agree to the last bit, and sums of other numbers to rounding."""
+    if one.classes.tolist() != other.classes.tolist() or one.tables.keys() != other.tables.keys():
+        return False
+    pairs = [(table, other.tables[summary].for_columns(table.columns)) for summary, table in one.tables.items()]
+    return one.class_weight == other.class_weight and all(
+        _close(first.to_dict(), second.to_dict()) for first, second in pairs
+    )
+
+
+def _close(first: Any, second: Any) -> bool:
+    if isinstance(first, dict) and isinstance(second, dict):
+        names = (first.keys() | second.keys()) - {"low"}  # what rounding left out may be cut otherwise
+        return first.keys() == second.keys() and all(_close(first[name], second[name]) for name in names)
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+        return len(first) == len(second) and all(map(_close, first, second))
+    if isinstance(first, float) and isinstance(second, (int, float)):
+        return bool(np.isclose(first, second, rtol=1e-12, atol=0.0))
+    return bool(first == second)
+
+
+def _check_scores(
+    engine: Engine, as_source: Callable[[Any], Any], model: NaiveBayes, columns: dict[str, AnyArray]
+) -> None:
+    n_rows = len(columns["number"])
+    scores = np.full((n_rows, len(model.classes_)), np.nan)
+
+    def finish(block: FloatArray, rows: slice) -> None:
+        scores[rows] = block
+
+    engine.score(as_source(columns), None, model._estimated()[0], finish, 1)
+    expected = model.predict_joint_log_proba(columns) - np.log(model.class_prior_)
+    assert np.allclose(scores, expected, rtol=1e-12, atol=1e-9), f"{engine.name!r} scores rows otherwise"

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naively.engines.local import count
+from naively.engines.base import Target
+from naively.engines.local import LocalEngine
 from naively.errors import ParameterError, SchemaError
 from naively.factors import Joint
 from naively.families import Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Text
@@ -199,8 +200,9 @@ def test_an_unknown_kind_of_statistics_is_named():
 
 def test_an_engine_says_which_kinds_it_cannot_count():
     schema = Schema(("x",), ("number",), ((Summary("medians"),),), True)
+    target = Target(np.array(["a", "b"]), np.array([0, 1]), None)
     with pytest.raises(SchemaError, match="cannot count statistics of the kind 'medians', only 'moments'"):
-        count(ArrayTable(np.ones((2, 1))), schema, None, np.array(["a", "b"]), np.array([0, 1]), None, 1)
+        LocalEngine().count(ArrayTable(np.ones((2, 1))), schema, None, target, 1)
 
 
 def test_a_statistic_that_cannot_be_compared_says_so():

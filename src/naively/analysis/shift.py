@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._checks import require_whole
-from naively.engines import local
+from naively.engines.base import Target
+from naively.engines.registry import engine_of
 from naively.engines.threads import thread_count
 from naively.errors import ParameterError, warn
 from naively.scoring.decision import log_prior
@@ -196,5 +197,5 @@ def _with_shared_out(model: NaiveBayes, table: Table, weights: FloatArray) -> St
     for code in np.flatnonzero(weights.any(axis=0)).tolist():
         label = model.classes_[code : code + 1]
         own = np.ascontiguousarray(weights[:, code])
-        total = total + local.count(table, schema, positions, label, codes, own, n_threads)
+        total = total + engine_of(table).count(table, schema, positions, Target(label, codes, own), n_threads)
     return replace(total, kept=model.statistics_.kept)

@@ -19,7 +19,8 @@ from naively._progress import shown
 from naively.analysis.folds import Folds, as_folds
 from naively.analysis.measures import MEASURES, Measure
 from naively.classifier import NaiveBayes
-from naively.engines import local
+from naively.engines.base import Target
+from naively.engines.registry import engine_of
 from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, brief
 from naively.recipes import as_recipe
@@ -241,7 +242,8 @@ class _Rows:
         def statistics(places: IntArray) -> Statistics:
             weights = None if self.given_weights is None else self.given_weights[places]
             part = self.table.only_rows(places)
-            return local.count(part, schema, None, self.classes, self.codes[places], weights, n_threads, kept_rows)
+            target = Target(self.classes, self.codes[places], weights)
+            return engine_of(part).count(part, schema, None, target, n_threads, kept_rows)
 
         return statistics
 

@@ -7,9 +7,11 @@ same to the last bit for any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
+from naively.engines.base import Engine, Finish, RowScorer, Target
 from naively.engines.counts import count_categories
 from naively.engines.histogram import count_histograms
 from naively.engines.joint import Members, sum_jointly
@@ -23,7 +25,7 @@ from naively.statistics.base import Statistic, Summary
 from naively.statistics.statistics import Statistics
 from naively.statistics.sums import Sum, sum_by_code
 from naively.table.table import Table
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import IntArray
 
 Counter = Callable[[Rows, tuple[str, ...], IntArray, Summary], Statistic]
 """Counts the columns of these names, at these positions of the table (-1: absent), as a summary asks."""
@@ -37,51 +39,50 @@ COUNTERS: dict[str, Counter] = {
 """How each kind of statistics is counted here; joint ones, which share encoded columns, by `sum_jointly`."""
 
 
-def count(
-    table: Table,
-    schema: Schema,
-    positions: IntArray | None,
-    classes: AnyArray,
-    codes: IntArray,
-    weights: FloatArray | None,
-    n_threads: int,
-    kept_rows: int = 0,
-) -> Statistics:
-    """The statistics of a table.
+class LocalEngine(Engine):
+    """Rows in the memory of this process, counted and scored by a few threads."""
 
-    Parameters
-    ----------
-    table : Table
-    schema : Schema
-        What to add up for which column.
-    positions : ndarray or None
-        Where the schema's columns stand in the table (-1: absent); None if in the same order.
-    classes, codes : ndarray
-        The class labels, and each row's position among them.
-    weights : ndarray or None
-        The rows' weights; rows of weight 0 count as absent.
-    n_threads : int
-    kept_rows : int
-        How many rows to keep as a sample.
-    """
-    if weights is None:
-        class_weight = Sum(np.bincount(codes, minlength=len(classes)).astype(np.float64))
-    else:
-        codes = np.where(weights > 0, codes, -1)
-        class_weight = sum_by_code(codes, weights, len(classes))
-    rows = Rows(table, codes, weights, class_weight, n_threads)
-    tables: dict[Summary, Statistic] = {}
-    jointly = Members(rows, schema.names, positions)
-    for summary, members in schema.by_summary.items():
-        if summary.kind == "joint":
-            tables[summary] = sum_jointly(jointly, summary)
-            continue
-        everything = len(members) == len(schema.names)
-        names = schema.names if everything else tuple(schema.names[place] for place in members.tolist())
-        chosen = members if positions is None else positions[members]
-        tables[summary] = _counter(summary.kind)(rows, names, chosen, summary)
-    sample = sample_rows(rows, schema, positions, kept_rows) if kept_rows else None
-    return Statistics(classes, class_weight, tables, sample).without_empty_classes()
+    name: ClassVar[str] = "local"
+    sources: ClassVar[str] = "tables in memory: arrays, data frames, sparse matrices, records"
+    kinds: ClassVar[frozenset[str]] = frozenset([*COUNTERS, "joint"])
+    keeps_rows: ClassVar[bool] = True
+
+    def reads(self, source: Any) -> bool:
+        return isinstance(source, Table)
+
+    def count(
+        self,
+        source: Table,
+        schema: Schema,
+        positions: IntArray | None,
+        target: Target,
+        n_threads: int,
+        kept_rows: int = 0,
+    ) -> Statistics:
+        classes, codes, weights = target
+        if weights is None:
+            class_weight = Sum(np.bincount(codes, minlength=len(classes)).astype(np.float64))
+        else:
+            codes = np.where(weights > 0, codes, -1)
+            class_weight = sum_by_code(codes, weights, len(classes))
+        rows = Rows(source, codes, weights, class_weight, n_threads)
+        tables: dict[Summary, Statistic] = {}
+        jointly = Members(rows, schema.names, positions)
+        for summary, members in schema.by_summary.items():
+            if summary.kind == "joint":
+                tables[summary] = sum_jointly(jointly, summary)
+                continue
+            everything = len(members) == len(schema.names)
+            names = schema.names if everything else tuple(schema.names[place] for place in members.tolist())
+            chosen = members if positions is None else positions[members]
+            tables[summary] = _counter(summary.kind)(rows, names, chosen, summary)
+        sample = sample_rows(rows, schema, positions, kept_rows) if kept_rows else None
+        return Statistics(classes, class_weight, tables, sample).without_empty_classes()
+
+    def score(
+        self, source: Table, positions: IntArray | None, scorer: RowScorer, finish: Finish, n_threads: int
+    ) -> None:
+        scorer.run(source, positions, finish, n_threads)
 
 
 def _counter(kind: str) -> Counter:

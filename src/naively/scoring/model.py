@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from naively._blas import one_blas_thread
+from naively.engines.base import Finish as Finish
 from naively.engines.threads import in_order
 from naively.errors import InputError
 from naively.families import Estimate, Family
@@ -27,9 +28,6 @@ from naively.typing import AnyArray, FloatArray, IntArray
 
 BLOCK_CELLS = 1 << 16
 TASK_CELLS = 1 << 20
-
-Finish = Callable[[FloatArray, slice], None]
-"""What is done with the scores (rows, classes) of a slice of rows; it may overwrite them."""
 
 
 @dataclass(frozen=True)

@@ -93,13 +93,14 @@ class Moments(Statistic):
         return cls(columns, zeros, observed, square, log=log)
 
     def _map(self, change: Callable[[Sum], Sum], columns: tuple[str, ...] | None = None) -> Moments:
-        return Moments(
-            self.columns if columns is None else columns,
-            change(self.total),
-            None if self.observed is None else change(self.observed),
-            None if self.square is None else change(self.square),
-            None if self.peak is None else change(Sum(self.peak)).high,
-            None if self.log is None else change(self.log),
+        return replace(
+            self,
+            columns=self.columns if columns is None else columns,
+            total=change(self.total),
+            observed=None if self.observed is None else change(self.observed),
+            square=None if self.square is None else change(self.square),
+            peak=None if self.peak is None else change(Sum(self.peak)).high,
+            log=None if self.log is None else change(self.log),
         )
 
     @property
@@ -109,11 +110,12 @@ class Moments(Statistic):
         return now if self.peak is None else np.maximum(now, self.peak)
 
     def __add__(self, other: Moments) -> Moments:
-        merged = Moments(
-            self.columns,
-            self.total + other.total,
-            None if self.observed is None or other.observed is None else self.observed + other.observed,
-            None if self.square is None or other.square is None else self.square + other.square,
+        merged = replace(
+            self,
+            total=self.total + other.total,
+            observed=None if self.observed is None or other.observed is None else self.observed + other.observed,
+            square=None if self.square is None or other.square is None else self.square + other.square,
+            peak=None,
             log=None if self.log is None or other.log is None else self.log + other.log,
         )
         if self.peak is None and other.peak is None:
@@ -143,7 +145,7 @@ class Moments(Statistic):
                 square = self._gone(square, gone, largest, "sum of squares where no weight is left")
             if log is not None:
                 log = self._gone(log, gone, LARGEST_LOG * peak, "sum of logarithms where no weight is left")
-        return Moments(self.columns, total, observed, square, largest, log)
+        return replace(self, total=total, observed=observed, square=square, peak=largest, log=log)
 
     def _not_negative(self, part: Sum, scale: FloatArray, what: str) -> Sum:
         self._refuse_where(part.high < -VALUE_TOLERANCE * scale, what)
