@@ -207,11 +207,19 @@ def one_repetition(weights: FloatArray) -> FloatArray:
     return np.minimum(weights, 1.0)
 
 
-def fit_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
-    """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``.
+def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
+    """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
     The loss is convex in T, so a safeguarded Newton search in one variable is exact.
+
+    Parameters
+    ----------
+    scores : ndarray (rows, classes)
+    target, row_weights : ndarray (rows,)
+        Class index and weight of each row.
     """
+    if not (scores != scores[:, :1]).any():
+        return 1.0
     centred = scores - scores.max(axis=1, keepdims=True)
     own = centred[np.arange(len(target)), target]
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))

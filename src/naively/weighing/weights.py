@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, minimize, minimize_scalar
+from scipy.optimize import Bounds, minimize
 
 from naively.families.stacking import mixture_shares
 from naively.typing import AnyArray, FloatArray, IntArray
+from naively.weighing.softmax import best_temperature
 
-LOG_TEMPERATURE_RANGE = (-4.0, 1.0)
 MAX_ITERATIONS = 150
 # Stop when an iteration gains less than this share of the loss: 1e-8 in its place changed the held-out log-loss of 13
 # sets by less than 1e-4 at twice the evaluations.
@@ -121,11 +121,6 @@ def log_softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=0)))
 
 
-def log_loss(log_posterior: FloatArray, codes: IntArray, weights: FloatArray) -> float:
-    """Return the weighted sum of -log P(true class) for log-posteriors (classes, rows)."""
-    return -float(weights @ log_posterior[codes, np.arange(len(codes))])
-
-
 def scores(design: Design, fitted: Coefficients) -> FloatArray:
     """Return the unnormalised log-posteriors (classes, rows) of a fitted candidate."""
     evidence = np.matmul(design.evidence, fitted.weights[:, :, None])[:, :, 0]
@@ -135,15 +130,8 @@ def scores(design: Design, fitted: Coefficients) -> FloatArray:
 
 def fit_temperature(design: Design) -> float:
     """Return the temperature of prior and counted evidence with the lowest log-loss; 1 where there are no rows."""
-    if not len(design.codes):
-        return 1.0
     total = design.log_prior + design.evidence @ design.counted
-
-    def loss(log_temperature: float) -> float:
-        return log_loss(log_softmax(np.exp(log_temperature) * total), design.codes, design.weights)
-
-    best = minimize_scalar(loss, bounds=LOG_TEMPERATURE_RANGE, method="bounded", options={"xatol": 1e-3})
-    return float(np.exp(best.x))
+    return best_temperature(total.T, design.codes, design.weights)
 
 
 def fit_candidate(design: Design, candidate: Candidate, start: Coefficients | None = None) -> Coefficients:
