@@ -129,9 +129,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     recipe : "auto", "strong", "textbook", "fast" or Recipe, default="auto"
         A set of defaults, by name or as an object; the parameters below override it. "auto": stacked densities and
         categories, each column's evidence weighed so that the probabilities are calibrated. "strong": the same, pooled
-        with experts that relax the independence of the columns. "textbook": Gaussian and categorical
-        columns, Laplace smoothing, the class frequencies as prior, every column counted in full. "fast": bins, and one
-        temperature.
+        with experts that relax the independence of the columns. "textbook": Gaussian and categorical columns, Laplace
+        smoothing, the class frequencies as prior, every column counted in full. "fast": bins, and one temperature.
     families : family, str, dict or ByKind, optional
         How columns are distributed: one family for all, or a dict by column name or position, for example
         ``{"age": Gaussian(ties="feature"), "city": "categorical"}``. Columns that are not given are inferred: numbers

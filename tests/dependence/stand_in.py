@@ -10,7 +10,7 @@ from naively.typing import FloatArray, IntArray
 from naively.weighing.ande import estimate_one_parent, leave_out_marginals
 from naively.weighing.discretise import plan_bins
 from naively.weighing.pair_counts import count_pairs
-from naively.weighing.softmax import fit_temperature
+from naively.weighing.softmax import best_temperature
 from naively.weighing.terms import Column
 
 
@@ -47,7 +47,7 @@ class StandIn:
         evidence = (evidence - evidence.mean(axis=2, keepdims=True)) * present
         log_prior = np.repeat(self.log_prior[None], len(target), axis=0)
         total = log_prior + evidence.sum(axis=1)
-        temperature = fit_temperature(total, target, ones)
+        temperature = best_temperature(total, target, ones)
         self.loo = Kept(
             row,
             row % 4,

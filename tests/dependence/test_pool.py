@@ -4,7 +4,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from naively.weighing.pool import fit_log_pool, floor_log_proba, floor_share, temper
-from naively.weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, fit_softmax, fit_temperature
+from naively.weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, best_temperature, fit_softmax
 
 
 def noisy_scores(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:
@@ -22,13 +22,13 @@ def test_temperature_is_the_minimum(factor: float) -> None:
         return -float(log_softmax(temperature * factor * scores, axis=1)[np.arange(len(target)), target].sum())
 
     expected = minimize_scalar(loss, bounds=(np.exp(-4), np.e), method="bounded", options={"xatol": 1e-8}).x
-    assert fit_temperature(factor * scores, target, ones) == pytest.approx(expected, rel=1e-4)
+    assert best_temperature(factor * scores, target, ones) == pytest.approx(expected, rel=1e-4)
 
 
 def test_temperature_stays_in_its_bounds_on_separable_and_hopeless_rows() -> None:
     target = np.array([0, 1])
-    assert fit_temperature(np.eye(2), target, np.ones(2)) == pytest.approx(np.e, rel=1e-6)
-    assert fit_temperature(-np.eye(2), target, np.ones(2)) == pytest.approx(np.exp(-4), rel=1e-6)
+    assert best_temperature(np.eye(2), target, np.ones(2)) == pytest.approx(np.e, rel=1e-6)
+    assert best_temperature(-np.eye(2), target, np.ones(2)) == pytest.approx(np.exp(-4), rel=1e-6)
     assert np.isfinite(temper(np.zeros((2, 2)), target, np.ones(2))[1]).all()
 
 

@@ -5,7 +5,19 @@ import pytest
 
 from naively import NaiveBayes, load
 from naively.errors import InputError, ParameterError
-from naively.families import FAMILIES, Bernoulli, Gaussian, Joint, Multinomial, Stacked, Text
+from naively.families import (
+    FAMILIES,
+    Bernoulli,
+    Binned,
+    Gaussian,
+    Joint,
+    Kernel,
+    Multinomial,
+    Poisson,
+    Stacked,
+    StudentT,
+    Text,
+)
 from naively.recipes import RECIPES as RECIPE_OBJECTS
 from naively.scoring.leave_one_out import LearntRows, left_out_evidence
 from naively.smoothing import Reserved
@@ -169,3 +181,41 @@ def test_what_cannot_be_weighed_is_refused_with_a_reason():
     frame, y, _ = table("text")
     with pytest.raises(ParameterError, match="pools scores of its own"):
         NaiveBayes("auto", families={"text": Text(event="bernoulli")}).fit(frame, y)
+
+
+@pytest.mark.parametrize(("name", "recipe"), CASES)
+@pytest.mark.parametrize("smoothing", [None, 0.5])
+def test_answers_stay_finite_whatever_was_learnt(name, recipe, smoothing):
+    frame, y, families = table(name, n=60)
+    first = next(iter(families))
+    weights = np.random.default_rng(1).random(60) * 2
+    gap = frame.copy()
+    gap.loc[y == 1, first] = None if frame[first].dtype.kind == "O" else np.nan
+
+    def model():
+        return NaiveBayes(recipe, families=families, smoothing=smoothing)
+
+    learnt = [
+        model().fit(frame, y, sample_weight=weights),
+        model().fit(frame, y, sample_weight=np.full(60, 1e12)),
+        model().fit(frame[:30], y[:30]).decay(0.01).partial_fit(frame[30:], y[30:]),
+        model().fit(frame, y).forget(frame[1:], y[1:]),
+        model().partial_fit(frame[:5], y[:5], classes=[0, 1, 2, 3]),
+        model().fit(frame, np.zeros(60, dtype=int)),
+        model().fit(frame.assign(**{first: frame[first].dropna().iloc[0]}), y),
+        model().fit(gap, y),
+    ]
+    for one in learnt:
+        assert np.isfinite(one.predict_proba(frame)).all()
+        assert np.isfinite(one.loo()).all()
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("family", [Gaussian(), StudentT(), Kernel(), Binned(), Poisson(), Multinomial()])
+def test_numbers_of_any_size_are_weighed(recipe, family):
+    y = np.arange(60) % 2
+    X = np.abs(np.random.default_rng(0).normal(size=(60, 2))) * np.where(y == 1, 1e150, 1.0)[:, None]
+    model = NaiveBayes(recipe, families=family).fit(X, y)
+    query = np.array([[0.0, 1e300], [1e-300, 1.0], [np.nan, 1e150]])
+    assert np.isfinite(model.predict_proba(query)).all()
+    assert np.isfinite(model.loo()).all()

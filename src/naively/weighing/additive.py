@@ -15,6 +15,7 @@ from naively.engines.threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 from naively.weighing import categories
 from naively.weighing.effects import Basis, no_basis
+from naively.weighing.softmax import log_loss
 from naively.weighing.sources import Source
 from naively.weighing.terms import Column, Term, is_missing
 from naively.weighing.weights import (
@@ -25,7 +26,6 @@ from naively.weighing.weights import (
     candidate_shares,
     cross_fit,
     fit_temperature,
-    log_loss,
     log_softmax,
     scores,
 )
@@ -100,7 +100,7 @@ class LeaveOneOut:
     @property
     def best(self) -> str:
         """The candidate with the lowest cross-fitted log-loss."""
-        losses = [log_loss(one.T, self.codes, self.weights) for one in self.candidate_log_posterior]
+        losses = [log_loss(one, self.codes, self.weights) for one in self.candidate_log_posterior]
         return self.candidates[int(np.argmin(losses))]
 
 

@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from naively.families.densities import log_gamma_ratio, scores_of_weights
 from naively.families.stacking import LEAST_DEVIATION
 from naively.typing import FloatArray, IntArray
-from naively.weighing.softmax import fit_temperature, log_loss, one_repetition
+from naively.weighing.softmax import best_temperature, log_loss, one_repetition
 
 MEAN_STRENGTH = 0.1
 RIDGE = 1e-6
@@ -300,7 +300,7 @@ def choose_joint_gaussian(
     for relative, share in product(RELATIVE_STRENGTHS, DIAGONAL_SHARES):
         model = estimate_joint_gaussian(moments, scale, relative * n_columns, share)
         scores = model.loo_scores(rescaled, target, one_repetition(weights)) + other_scores
-        temperature = fit_temperature(scores, target, weights)
+        temperature = best_temperature(scores, target, weights)
         loss = log_loss(log_softmax(temperature * scores, axis=1), target, weights)
         if best is None or loss < best[0]:
             best = (loss, model, scores)

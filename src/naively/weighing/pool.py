@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from naively.typing import FloatArray, IntArray
-from naively.weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, fit_softmax, fit_temperature
+from naively.weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, best_temperature, fit_softmax
 
 POOL_PENALTY = 5.0
 
@@ -48,7 +48,7 @@ def tempered(scores: FloatArray, temperature: float) -> FloatArray:
 
 def temper(scores: FloatArray, target: IntArray, weights: FloatArray) -> tuple[float, FloatArray]:
     """The temperature of left-out scores, and the log-probabilities at it."""
-    temperature = fit_temperature(scores, target, weights)
+    temperature = best_temperature(scores, target, weights)
     return temperature, tempered(scores, temperature)
 
 

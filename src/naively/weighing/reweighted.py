@@ -10,11 +10,9 @@ from naively.typing import AnyArray, FloatArray, IntArray
 from naively.weighing.additive import AdditiveModel, LeaveOneOut, Reweighted
 from naively.weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights
 from naively.weighing.terms import Column
+from naively.weighing.weights import CANDIDATES
 
 BIAS_PENALTY = 1.0
-# Penalty of value effects and of class deviations, by candidate; None leaves them out.
-EFFECT_PENALTY = {"W": None, "V3": 3.0, "CV": 10.0}
-DEVIATION_PENALTY = {"W": None, "V3": None, "CV": 5.0}
 # A temperature is hardly shrunk: it is one number.
 TEMPERATURE_PENALTY = 1e-3
 
@@ -28,7 +26,7 @@ def candidate_design(kept: LeaveOneOut) -> tuple[ScoreDesign, Penalty]:
         design = ScoreDesign(np.zeros_like(total), total[:, :, None], np.empty((n_rows, 0)))
         return design, Penalty(np.array([kept.temperature]), np.array([TEMPERATURE_PENALTY]), np.empty(0))
     row_columns, strengths = [np.ones((n_rows, 1))], [np.array([BIAS_PENALTY])]
-    effect_penalty, deviation_penalty = EFFECT_PENALTY[kept.best], DEVIATION_PENALTY[kept.best]
+    effect_penalty, deviation_penalty, _ = CANDIDATES[kept.best]
     if effect_penalty is not None:
         row_columns.append(kept.effects)
         strengths.append(np.full(kept.effects.shape[1], effect_penalty))

@@ -99,6 +99,26 @@ class SoftmaxWeights:
         return log_proba
 
 
+def loss_and_residual(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> tuple[float, FloatArray]:
+    """The weighted log-loss of ``softmax(scores)``, and its gradient with respect to the scores, which it overwrites.
+
+    Parameters
+    ----------
+    scores : ndarray (rows, classes)
+        Overwritten.
+    target, row_weights : ndarray (rows,)
+        Class index and weight of each row.
+    """
+    rows = np.arange(len(target))
+    scores -= scores.max(axis=1, keepdims=True)
+    of_truth = scores[rows, target]
+    residual = np.exp(scores, out=scores)
+    total = residual.sum(axis=1)
+    residual *= (row_weights / total)[:, None]
+    residual[rows, target] -= row_weights
+    return float(row_weights @ (np.log(total) - of_truth)), residual
+
+
 def fit_softmax(
     design: ScoreDesign,
     target: IntArray,
@@ -125,7 +145,6 @@ def fit_softmax(
     stacked = np.ascontiguousarray(design.shared.reshape(n_rows * n_classes, n_shared))
     row_columns = np.ascontiguousarray(design.row_columns)
     by_class = None if design.evidence is None else np.ascontiguousarray(design.evidence.transpose(1, 0, 2))
-    rows = np.arange(n_rows)
     ends = np.cumsum([n_shared, n_values * n_classes, n_evidence * n_classes])
 
     def unpack(parameters: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -140,13 +159,7 @@ def fit_softmax(
         scores = design.offset + (stacked @ shared).reshape(n_rows, n_classes) + row_columns @ value
         if by_class is not None:
             scores += np.matmul(by_class, deviation.T[:, :, None])[:, :, 0].T
-        scores -= scores.max(axis=1, keepdims=True)
-        residual = np.exp(scores)
-        total = residual.sum(axis=1)
-        loss = float(row_weights @ (np.log(total) - scores[rows, target]))
-        residual /= total[:, None]
-        residual[rows, target] -= 1.0
-        residual *= row_weights[:, None]
+        loss, residual = loss_and_residual(scores, target, row_weights)
         shift = shared - penalty.shared_centre
         loss += 0.5 * float(penalty.shared_strength @ shift**2 + penalty.row_strength @ (value**2).sum(axis=1))
         gradient = np.empty_like(parameters)
@@ -207,11 +220,19 @@ def one_repetition(weights: FloatArray) -> FloatArray:
     return np.minimum(weights, 1.0)
 
 
-def fit_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
-    """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``.
+def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
+    """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
     The loss is convex in T, so a safeguarded Newton search in one variable is exact.
+
+    Parameters
+    ----------
+    scores : ndarray (rows, classes)
+    target, row_weights : ndarray (rows,)
+        Class index and weight of each row.
     """
+    if not (scores != scores[:, :1]).any():
+        return 1.0
     centred = scores - scores.max(axis=1, keepdims=True)
     own = centred[np.arange(len(target)), target]
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))

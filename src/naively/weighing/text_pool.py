@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from naively.typing import FloatArray, IntArray
+from naively.weighing.softmax import loss_and_residual
 
 STIFFNESS = 2.0
 """How strongly the logarithms of the scores' weights are held to their start: it matters below some 100 rows."""
@@ -78,7 +79,7 @@ class _PoolProblem:
         self, centred: FloatArray, stretch: FloatArray, codes: IntArray, weights: FloatArray, log_prior: FloatArray
     ):
         self.centred, self.stretch, self.codes, self.weights = centred, stretch, codes, weights
-        self.log_prior, self.rows, self.start = log_prior, np.arange(len(codes)), np.log(2 / len(centred))
+        self.log_prior, self.start = log_prior, np.log(2 / len(centred))
 
     def loss_and_gradient(self, parameters: FloatArray) -> tuple[float, FloatArray]:
         """The loss and its gradient."""
@@ -86,14 +87,7 @@ class _PoolProblem:
         log_weights, power, bias = parameters[:n_scores], parameters[n_scores], parameters[n_scores + 1 :]
         weights, scale = np.exp(np.clip(log_weights, -12, 8)), np.exp(np.clip(-power * self.stretch, -50, 50))[:, None]
         evidence = np.tensordot(weights, self.centred, 1) * scale
-        logits = evidence + (self.log_prior + bias)
-        top = logits.max(axis=1, keepdims=True)
-        residual = np.exp(logits - top)
-        total = residual.sum(axis=1, keepdims=True)
-        loss = float(self.weights @ (np.log(total[:, 0]) + top[:, 0] - logits[self.rows, self.codes]))
-        residual /= total
-        residual[self.rows, self.codes] -= 1
-        residual *= self.weights[:, None]
+        loss, residual = loss_and_residual(evidence + (self.log_prior + bias), self.codes, self.weights)
         slopes = np.tensordot(self.centred, residual * scale, axes=([1, 2], [0, 1]))
         away = log_weights - self.start
         loss += 0.5 * STIFFNESS * float(away @ away) + power**2 + 0.5 * float(bias @ bias)

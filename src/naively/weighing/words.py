@@ -18,6 +18,7 @@ from scipy.special import log_softmax
 
 from naively.typing import FloatArray, IntArray
 from naively.weighing.additive import AdditiveModel, dealt_folds
+from naively.weighing.softmax import loss_and_residual
 from naively.weighing.terms import Column, TextTerm
 from naively.weighing.text import SHARE, TextEvidence, TokenScores
 
@@ -139,16 +140,13 @@ def _fit(features: Any, target: IntArray, weights: FloatArray, start: FloatArray
         return np.zeros((n_columns, start.shape[1]))
     features = features[:, used]
     back = features.T.tocsr()
-    rows, (n_words, n_classes) = np.arange(len(target)), (features.shape[1], start.shape[1])
+    n_words, n_classes = features.shape[1], start.shape[1]
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
         fitted = flat.reshape(n_words, n_classes)
-        log_proba = log_softmax(start + features @ fitted, axis=1)
-        residual = np.exp(log_proba)
-        residual[rows, target] -= 1.0
-        residual *= weights[:, None]
+        missed, residual = loss_and_residual(start + features @ fitted, target, weights)
         gradient = back @ residual + RIDGE * fitted
-        return float(-(weights @ log_proba[rows, target]) + 0.5 * RIDGE * (flat @ flat)), gradient.ravel()
+        return missed + 0.5 * RIDGE * float(flat @ flat), gradient.ravel()
 
     options = {"maxiter": ITERATIONS, "maxcor": 5}
     found = minimize(loss, np.zeros(n_words * n_classes), jac=True, method="L-BFGS-B", options=options).x
