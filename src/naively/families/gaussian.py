@@ -29,6 +29,15 @@ from naively.typing import FloatArray, IntArray
 LEAST_VARIANCE = 1e-9
 """Of a class, as a share of the column's, in tests: a class of equal values is no proof of anything."""
 
+NOT_TIED = (
+    "the variance differs between the classes, so the log-odds are quadratic. Share it: "
+    "families=Gaussian(ties='feature'), which needs no new fit"
+)
+NOT_SHARED = (
+    "a class has no known value, and each of the others always has the same, so there is no variance to share. Leave the "
+    "column out"
+)
+
 LARGEST_DEVIATION = 1e150
 """Deviations are held within this many standard deviations, so that their squares stay finite."""
 
@@ -127,7 +136,7 @@ class Gaussian(Family):
     def _estimate(self, of_class: Centred, of_all: Centred) -> GaussianEstimate | IntervalEstimate:
         parameters = self._parameters(of_class, of_all)
         if self.interval is None:
-            return GaussianEstimate(*parameters)
+            return GaussianEstimate(*parameters, shared=self.ties in ("feature", "all"))
         return IntervalEstimate(*parameters, float(self.interval))
 
     def _parameters(self, of_class: Centred, of_all: Centred) -> tuple[FloatArray, FloatArray]:
@@ -298,6 +307,8 @@ class GaussianEstimate(Estimate):
 
     mean: FloatArray
     variance: FloatArray
+    shared: bool = False
+    """Whether the variances were to be the same for all classes."""
 
     @cached_property
     def _speaks(self) -> Any:
@@ -366,11 +377,7 @@ class GaussianEstimate(Estimate):
         """``w = (mean - mean of the base) / variance``, where the classes share the variance."""
         bent = np.flatnonzero((self.variance != self.variance[0]).any(axis=0)).tolist()
         if bent:
-            reason = (
-                "the variance differs between the classes, so the log-odds are quadratic. Share it: "
-                "families=Gaussian(ties='feature'), which needs no new fit; if it is shared already, a class has no "
-                "known value and the others always the same, so there is no variance to share: leave the column out"
-            )
+            reason = NOT_SHARED if self.shared else NOT_TIED
             raise GapError(f"line: {reason}", reason, bent)
         silent = self.variance == 0
         gap = self.mean - self.mean[base]

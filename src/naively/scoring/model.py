@@ -156,9 +156,7 @@ class Scorer:
 
     def _cells_per_row(self, table: Table) -> int:
         """How many cells of a row are read."""
-        sparse = isinstance(table, SparseTable) and all(
-            factor.estimate.reads_sparse for factor in self.factors
-        )
+        sparse = isinstance(table, SparseTable) and all(factor.estimate.reads_sparse for factor in self.factors)
         if sparse and isinstance(table, SparseTable):
             return int(table.matrix.nnz // table.n_rows)
         return self.n_columns + sum(getattr(factor.estimate, "cells_per_row", 0) for factor in self.factors)
