@@ -34,8 +34,8 @@ NOT_TIED = (
     "families=Gaussian(ties='feature'), which needs no new fit"
 )
 NOT_SHARED = (
-    "a class has no known value, and each of the others always has the same, so there is no variance to share. Leave the "
-    "column out"
+    "a class has no known value, and each of the others always has the same, so there is no variance to share. Leave "
+    "the column out"
 )
 
 LARGEST_DEVIATION = 1e150
