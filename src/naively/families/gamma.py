@@ -43,8 +43,8 @@ class Gamma(Family):
     Notes
     -----
     Numbers of zero or less are refused. The smoothing of labels does not touch the parameters. A column that is
-    constant over all rows gives no evidence. A class without a known value in a column borrows the parameters of all classes
-    together.
+    constant over all rows gives no evidence. A class without a known value in a column borrows the parameters of all
+    classes together.
 
     Examples
     --------
