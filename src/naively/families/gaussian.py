@@ -28,6 +28,15 @@ from naively.typing import FloatArray, IntArray
 LEAST_VARIANCE = 1e-9
 """Of a class, as a share of the column's, in tests: a class of equal values is no proof of anything."""
 
+NOT_TIED = (
+    "the variance differs between the classes, so the log-odds are quadratic. Share it: "
+    "families=Gaussian(ties='feature'), which needs no new fit"
+)
+NOT_SHARED = (
+    "a class has no known value, and each of the others always has the same, so there is no variance to share. Leave "
+    "the column out"
+)
+
 LARGEST_DEVIATION = 1e150
 """Deviations are held within this many standard deviations, so that their squares stay finite."""
 
@@ -126,7 +135,7 @@ class Gaussian(Family):
     def _estimate(self, of_class: Centre, of_all: Centre) -> GaussianEstimate | IntervalEstimate:
         mean, variance, rest = self._parameters(of_class, of_all)
         if self.interval is None:
-            return GaussianEstimate(mean, variance, rest)
+            return GaussianEstimate(mean, variance, rest, shared=self.ties in ("feature", "all"))
         return IntervalEstimate(mean, variance, float(self.interval))
 
     def _parameters(self, of_class: Centre, of_all: Centre) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -289,6 +298,9 @@ class GaussianEstimate(Estimate):
     rest: FloatArray | None = None
     """What rounding took from the means; it matters far from zero."""
 
+    shared: bool = False
+    """Whether the variances were to be the same for all classes."""
+
     @cached_property
     def _anchor(self) -> FloatArray | None:
         return None if self.rest is None else anchor_of(self.mean, self.variance)
@@ -367,11 +379,7 @@ class GaussianEstimate(Estimate):
         """``w = (mean - mean of the base) / variance``, where the classes share the variance."""
         bent = np.flatnonzero((self.variance != self.variance[0]).any(axis=0)).tolist()
         if bent:
-            reason = (
-                "the variance differs between the classes, so the log-odds are quadratic. Share it: "
-                "families=Gaussian(ties='feature'), which needs no new fit; if it is shared already, a class has no "
-                "known value and the others always the same, so there is no variance to share: leave the column out"
-            )
+            reason = NOT_SHARED if self.shared else NOT_TIED
             raise GapError(f"line: {reason}", reason, bent)
         silent = self.variance == 0
         gap = self.mean - self.mean[base]
