@@ -108,7 +108,9 @@ def test_folds_that_are_no_partition():
 
 
 @pytest.mark.parametrize("recipe", ["textbook", "fast", "auto"])
-@pytest.mark.parametrize("splitter", [StratifiedKFold(4), KFold(5, shuffle=True, random_state=1), ShuffleSplit(3)])
+@pytest.mark.parametrize(
+    "splitter", [StratifiedKFold(4), KFold(5, shuffle=True, random_state=1), ShuffleSplit(3, random_state=1)]
+)
 def test_scores_are_those_of_scikit_learn(recipe, splitter):
     splits = list(splitter.split(X, Y))
     model = NaiveBayes(recipe, kept_rows=60)
