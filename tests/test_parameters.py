@@ -41,7 +41,7 @@ BAD_PARAMETERS = {
     "prior of three axes": ({"prior": np.full((1, 1, 2), 0.5)}, "shape"),
     "prior smoothing": ({"prior_smoothing": "much"}, "prior_smoothing must be"),
     "prior smoothing below zero": ({"prior_smoothing": -1}, "prior_smoothing must be a finite number of at least 0"),
-    "no threads": ({"n_threads": 0}, "n_threads.*at least 1 .*got 0"),
+    "no threads": ({"n_threads": 0}, "n_threads.*at least 1, got 0"),
     "threads of text": ({"n_threads": "all"}, "n_threads.*'all'"),
     "threads truth": ({"n_threads": True}, "n_threads.*whole number"),
 }

@@ -9,6 +9,8 @@ from naively.families import (
     Categorical,
     Codes,
     Complement,
+    Exponential,
+    Gamma,
     Gaussian,
     Kernel,
     Multinomial,
@@ -25,6 +27,8 @@ FAMILY_OF = {
     "categorical": Categorical(),
     "codes": Codes(),
     "complement": Complement(),
+    "exponential": Exponential(),
+    "gamma": Gamma(),
     "gaussian": Gaussian(ties="feature"),
     "kernel": Kernel(),
     "multinomial": Multinomial(),
@@ -50,6 +54,8 @@ def drawn(name, y, rng):
     if name == "text":
         words = WORDS[(2 * y[:, None] + rng.integers(0, 4, (n, 5))) % 6]
         return {name: [" ".join([*row, "and", "then", "it", "was", "over"]) for row in words]}
+    if name in ("exponential", "gamma"):
+        return {name: rng.gamma(1.0 if name == "exponential" else 3.0, 1.0 + 3.0 * y)}
     return {name: rng.normal(size=n) + y}
 
 

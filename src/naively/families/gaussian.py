@@ -382,9 +382,10 @@ class GaussianEstimate(Estimate):
             reason = NOT_SHARED if self.shared else NOT_TIED
             raise GapError(f"line: {reason}", reason, bent)
         silent = self.variance == 0
-        gap = self.mean - self.mean[base]
+        rest = np.zeros(self.mean.shape) if self.rest is None else self.rest
+        gap = (self.mean - self.mean[base]) + (rest - rest[base])
         slope = np.where(silent, 0.0, gap / np.where(silent, 1.0, self.variance))
-        return Lines(slope, gap / 2, self.mean[base])
+        return Lines(slope, gap / 2 + rest[base], self.mean[base])
 
     def as_table(self) -> list[dict[str, Any]]:
         """The normal log-density."""
