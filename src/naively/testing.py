@@ -1,7 +1,8 @@
 """Checks for people who write their own parts: run them in your tests.
 
 `check_family` holds a family to all that the package takes for granted of one, `check_statistic` a statistic to the
-laws on which learning, forgetting and merging rest, and `check_engine` an engine to the numbers of the local one.
+laws on which learning, forgetting and merging rest, `check_engine` an engine to the numbers of the local one, and
+`check_recipe` a recipe to the laws of a model.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from naively.engines.base import Engine, Target
 from naively.errors import ForgetError, GapError, ParameterError, RecipeError
 from naively.families import FAMILIES, Estimate, Family
 from naively.families.distributions import Labels, Numbers
+from naively.recipes import Recipe
 from naively.statistics.base import Statistic, Summary
 from naively.statistics.statistics import Statistics, added, same, subtracted
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -533,3 +535,60 @@ def _check_scores(
     engine.score(as_source(columns), None, model._estimated()[0], finish, 1)
     expected = model.predict_joint_log_proba(columns) - np.log(model.class_prior_)
     assert np.allclose(scores, expected, rtol=1e-12, atol=1e-9), f"{engine.name!r} scores rows otherwise"
+
+
+# -- recipes --------------------------------------------------------------------------------------------------------
+
+
+def check_recipe(recipe: Recipe | str) -> None:
+    """Check that a recipe keeps the laws of a model on a small table with missing cells.
+
+    Two models of halves add up to the model of all rows; what is learnt and then forgotten leaves no trace; the
+    evidence sums to the answer, and another prior replaces the first one; a row without a known cell is answered by
+    probabilities that sum to one; and a model that is saved is loaded as it was.
+
+    Parameters
+    ----------
+    recipe : Recipe or str
+
+    Raises
+    ------
+    AssertionError
+        Says what does not hold.
+
+    Examples
+    --------
+    >>> from naively import Recipe
+    >>> from naively.testing import check_recipe
+    >>> check_recipe("auto")
+    >>> check_recipe(Recipe(numeric="gaussian"))
+    """
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 120)
+    numbers = np.round(8 * (rng.normal(size=120) + y)) / 8  # their sums are exact
+    labels = np.array(["red", "green", "blue", "grey"], dtype=object)[(y + rng.integers(0, 2, 120)) % 4]
+    numbers[::11], labels[::13] = np.nan, None
+    rows = {"number": numbers, "label": labels}
+    model = NaiveBayes(recipe).fit(rows, y)
+    proba, prior = model.predict_proba(rows), np.array([0.2, 0.3, 0.5])
+    assert np.isfinite(proba).all(), "probabilities are not finite"
+    assert np.allclose(proba.sum(axis=1), 1.0, atol=1e-12), "probabilities do not sum to one"
+    for given in (model.class_prior_, prior):
+        joint = np.log(given) + model.evidence(rows).sum(axis=1)
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        expected = shares / shares.sum(axis=1, keepdims=True)
+        answer = model.predict_proba(rows, prior=given)
+        assert np.allclose(answer, expected, atol=1e-9), "the evidence does not sum to the answer"
+    nothing = model.predict_proba([{"number": None, "label": None}])
+    assert np.allclose(nothing.sum(), 1.0), "a row without a known cell has no probabilities"
+    first, second = ({name: cells[part] for name, cells in rows.items()} for part in (slice(0, 70), slice(70, None)))
+    halves = NaiveBayes(recipe).fit(first, y[:70]) + NaiveBayes(recipe).fit(second, y[70:])
+    assert halves.statistics_ == model.statistics_, "two halves do not add up to the whole"
+    assert np.allclose(halves.predict_proba(rows), proba, atol=1e-9), "the sum of two halves answers otherwise"
+    left = NaiveBayes(recipe).fit(rows, y).forget(second, y[70:])
+    alone = NaiveBayes(recipe).fit(first, y[:70])
+    assert left.statistics_ == alone.statistics_, "forgetting leaves a trace"
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.json")
+        loaded = naively.load(Path(folder) / "model.json")
+    assert np.array_equal(loaded.predict_proba(rows), proba), "a loaded model answers otherwise"

@@ -211,8 +211,8 @@ class Histogram:
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any], n_classes: int, most_cells: int) -> Histogram:
-        """The inverse of `to_dict`, with every check; `most_cells` is the largest cap allowed."""
-        level, cap = whole_from(entry["level"], 0, 63), whole_from(entry["cap"], 1, most_cells)
+        """The inverse of `to_dict`, with every check; `most_cells` is the largest cap allowed, CAP the least."""
+        level, cap = whole_from(entry["level"], 0, 63), whole_from(entry["cap"], CAP, most_cells)
         keys = whole_numbers_from(entry["keys"], np.int64)
         require(ascends(keys), "the keys of a histogram must ascend")
         require(len(keys) <= cap, "a histogram is too fine")
