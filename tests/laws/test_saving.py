@@ -186,22 +186,15 @@ def wild_models(draw, recipes):
         reject()
 
 
-def answer(model, query):
-    """The probabilities; a case of which the recipe itself can make nothing says nothing about files."""
-    try:
-        return model.predict_proba(query)
-    except (ValueError, np.linalg.LinAlgError):
-        reject()
-
-
 def assert_same_to_the_last_bit(model, query, file):
-    expected = answer(model, query)
+    expected = model.predict_proba(query)
+    assert np.isfinite(expected).all()
     loaded = through_a_file(model, file)
     assert loaded.statistics_ == model.statistics_
     assert loaded.schema_ == model.schema_
     assert loaded.classes_.tolist() == model.classes_.tolist()
-    assert np.array_equal(loaded.predict_proba(query), expected, equal_nan=True)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(query), expected, equal_nan=True)
+    assert np.array_equal(loaded.predict_proba(query), expected)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(query), expected)
     written = file.read_bytes()
     loaded.save(file)
     assert file.read_bytes() == written
