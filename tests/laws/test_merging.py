@@ -133,3 +133,20 @@ def test_declared_classes_survive_merging(order):
     assert merged.classes_.tolist() == ["class 0", "class 1", "class 2", "class 3", "x"]
     assert merged.class_count_.tolist() == [0, 0, 0, 0, 4]
     assert merged.predict_proba([[1.0]]).tolist() == [[0, 0, 0, 0, 1]]
+
+
+@given(cases(min_rows=3), st.integers(1, 99))
+def test_models_subtract_and_sum(case, place):
+    place = 1 + place % (len(case.rows) - 2)
+    first, second = case.rows.take(range(place)), case.rows.take(range(place, len(case.rows)))
+    whole, left, right = case.fitted(), case.fitted(first), case.fitted(second)
+    assert sum([left, right]).statistics_ == whole.statistics_
+    assert (whole - right).statistics_ == left.statistics_
+    assert whole.statistics_ == case.fitted().statistics_  # what was subtracted from is as it was
+
+
+def test_what_is_no_model_is_neither_added_nor_subtracted():
+    model = textbook().fit([[1.0], [2.0]], [0, 1])
+    for operation in (lambda: model - 1, lambda: model + 1, lambda: 1 + model):
+        with pytest.raises(TypeError):
+            operation()
