@@ -19,7 +19,6 @@ import numpy as np
 
 from naively._read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
 from naively.schema import Schema
-from naively.statistics.counts import Counts
 from naively.statistics.statistics import Statistics, merged_classes
 from naively.typing import AnyArray
 
@@ -51,8 +50,7 @@ class State:
         statistics = statistics.with_classes(merged_classes(statistics.classes, declared))
         if type(schema.declared) is dict:  # all else in a schema cannot change as it is
             object.__setattr__(schema, "declared", ReadOnlyDict(schema.declared))
-        offsets = [table.offsets for table in statistics.tables.values() if isinstance(table, Counts)]
-        for part in (statistics, declared, offsets):
+        for part in (statistics, declared):
             make_read_only(part)
         return cls(schema, statistics, declared)
 

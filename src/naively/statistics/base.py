@@ -236,6 +236,10 @@ class Statistic(ABC):
         """Whether all of these cells of a column may have been counted: False only if one certainly was not."""
         return True
 
+    def observed_weight(self, place: int) -> FloatArray | None:
+        """The weight (n_classes,) of the known cells of the column at a place; None if that is not told."""
+        return None
+
     def _refuse_impossible(self, impossible: AnyArray) -> None:
         """Raise `ForgetError` for the first column of (classes, columns) that no rows can leave."""
         if impossible.any():

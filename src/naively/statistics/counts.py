@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from naively._read_only import read_only_property
 from naively.errors import ForgetError
 from naively.smoothing import Smoothing, share
 from naively.statistics.base import Statistic, Summary
@@ -57,7 +57,7 @@ class Counts(Statistic):
         cells = Sum.concatenated(ordered, axis=1) if ordered else Sum.zeros((0, 0))
         return cls(columns, tuple(categories), cells)
 
-    @cached_property
+    @read_only_property
     def offsets(self) -> IntArray:
         """Where each column's values start in `cells`, and where the last one's end."""
         sizes = [len(labels) for labels in self.categories]
@@ -136,6 +136,9 @@ class Counts(Statistic):
         known = np.add.reduceat(np.column_stack([self.cells.high, class_weight * 0]), self.offsets[:-1], axis=1)
         known = np.where(np.diff(self.offsets) > 0, known, 0.0)
         self._refuse_impossible(known > most_weight(class_weight, peak)[:, None])
+
+    def observed_weight(self, place: int) -> FloatArray:
+        return np.asarray(self.table(place).high.sum(axis=1))
 
     def knows(self, column: str, cells: AnyArray) -> bool:
         known = {None, *self.categories[self.columns.index(column)]}

@@ -332,6 +332,9 @@ class Histograms(Statistic):
             if (histogram.totals > 2 * class_weight + 2 * WEIGHT_NOISE * peak).any():
                 raise ForgetError(f"Column {name!r}: its histogram holds more rows than would be left.")
 
+    def observed_weight(self, place: int) -> FloatArray:
+        return self.histograms[place].totals
+
     def knows(self, column: str, cells: AnyArray) -> bool:
         histogram = self.histograms[self.columns.index(column)]
         return bool((np.isnan(cells) | (histogram.cell_of(cells) >= 0)).all())

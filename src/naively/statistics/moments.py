@@ -229,6 +229,9 @@ class Moments(Statistic):
             sum_from(entry["log"], shape, nonnegative=False) if summary.logs else None,
         )
 
+    def observed_weight(self, place: int) -> FloatArray | None:
+        return None if self.observed is None else self.observed.high[:, place]
+
     def value_range(self, column: str) -> tuple[float, float]:
         """Three standard deviations around the means of the classes; up to the largest total without squares."""
         own = self.for_columns([column])

@@ -112,11 +112,5 @@ def _of_family(
 
 def _observed(known: Sequence[ColumnStatistics], place: int, class_weights: FloatArray) -> FloatArray:
     """The weight (classes,) of the known cells of a column; of all rows where the statistics do not tell."""
-    for one in known:
-        if isinstance(one, Moments) and one.observed is not None:
-            return one.observed.high[:, place]
-        if isinstance(one, Histograms):
-            return np.asarray(one.histograms[place].counts.sum(axis=1))
-        if isinstance(one, Counts):
-            return np.asarray(one.table(place).high.sum(axis=1))
-    return class_weights
+    told = (one.observed_weight(place) for one in known)
+    return next((weight for weight in told if weight is not None), class_weights)
