@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naively.errors import InputError, NaivelyWarning
-from tests.drop_in_models import ATTRIBUTES, COUNTING, DISCRETE, METHODS, NAMES, SAME, our, some_rows, their
+from tests.sklearn.drop_in_models import ATTRIBUTES, COUNTING, DISCRETE, METHODS, NAMES, SAME, our, some_rows, their
 
 
 @pytest.fixture(scope="module")

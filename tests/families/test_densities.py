@@ -8,8 +8,7 @@ import naively.families.densities as densities
 from naively.families.densities import FAMILIES, Sample, binned, log_student
 from naively.families.stacking import StackedColumn, interpolate, mixture_shares, stack, standard_scores
 from naively.statistics.histogram import Histogram
-
-from .tables import class_moments
+from tests.weighing.additive_tables import class_moments
 
 CLASSES = 3
 

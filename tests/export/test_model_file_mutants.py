@@ -10,7 +10,7 @@ import pytest
 
 from naively import load
 from naively.errors import ModelFileError, SchemaError
-from tests.model_file_mutants import MODELS, TABLE, assert_valid, document_of, forge, mutant, parent_of, places
+from tests.export.model_file_mutants import MODELS, TABLE, assert_valid, document_of, forge, mutant, parent_of, places
 
 N_MUTANTS = 300
 NUMBERS = (10**9, 10**18, -1, 0, 0.5, True, None, "x")
@@ -79,8 +79,8 @@ def test_a_number_that_becomes_a_size_takes_no_memory(tmp_path):
     code = f"""
         import json, pathlib, resource, warnings
         warnings.simplefilter("ignore")
-        from tests.model_file_mutants import forge, parent_of, places
-        from tests.test_model_file_mutants import assert_refused_or_valid
+        from tests.export.model_file_mutants import forge, parent_of, places
+        from tests.export.test_model_file_mutants import assert_refused_or_valid
         contents = json.loads(pathlib.Path({str(contents)!r}).read_text())
         file = pathlib.Path({str(tmp_path / "m.json")!r})
         used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -6,7 +6,7 @@ import pytest
 from naively import TAN, NaiveBayes, load
 from naively.errors import InputError, ModelFileError, ParameterError
 from naively.families import Codes, Kernel
-from tests.model_file_mutants import drop, forged, put
+from tests.export.model_file_mutants import drop, forged, put
 from tests.models import textbook
 
 Y = ["a", "b", "b", "a"]

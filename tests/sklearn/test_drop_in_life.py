@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from naively.errors import InputError, InputTypeError, ParameterError, SchemaError
-from tests.drop_in_models import ATTRIBUTES, COUNTING, METHODS, NAMES, our, some_rows, their
+from tests.sklearn.drop_in_models import ATTRIBUTES, COUNTING, METHODS, NAMES, our, some_rows, their
 
 
 @pytest.fixture(scope="module")

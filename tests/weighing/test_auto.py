@@ -12,7 +12,7 @@ from naively.weighing.additive import dealt_folds
 from naively.weighing.terms import is_missing
 from naively.weighing.weights import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
 
-from .tables import fit
+from .additive_tables import fit
 
 
 def table(n=300, classes=3, seed=0, missing=0.1):

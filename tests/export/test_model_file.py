@@ -13,7 +13,7 @@ from naively import load
 from naively.errors import ModelFileError, NaivelyError
 from naively.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
 from naively.smoothing import Dirichlet, Jeffreys, Laplace, Lidstone, MEstimate, NoSmoothing
-from tests.model_file_mutants import drop, forged, put
+from tests.export.model_file_mutants import drop, forged, put
 from tests.models import textbook
 
 TABLE = {
