@@ -67,7 +67,7 @@ ANSWERS = {
     "predict_proba": lambda model: model.predict_proba(ROWS).tolist(),
     "loss": lambda model: model.predict(ROWS, reject=0.2).tolist(),
     "evidence": lambda model: model.evidence(ROWS).tolist(),
-    "explain": lambda model: model.explain(ROWS).to_dict("list"),
+    "explain": lambda model: model.explain(ROWS).fillna("missing").to_dict("list"),
     "impute": lambda model: model.impute(np.array([[np.nan, 2.0]])).tolist(),
     "rank": lambda model: model.rank_features().to_dict("list"),
 }
