@@ -50,9 +50,10 @@ class Rescaling:
     def __call__(self, values: FloatArray) -> FloatArray:
         """Images of values; 0, the mean, for NaN."""
         if self.linear:
+            knots, cells = _near_one(self.knots, self.knots), _near_one(values, self.knots)
             with np.errstate(over="ignore"):
-                slope = (self.scores[1] - self.scores[0]) / (self.knots[1] - self.knots[0])
-                images = np.clip((values - self.knots[0]) * slope + self.scores[0], -MAX_STANDARDISED, MAX_STANDARDISED)
+                slope = (self.scores[1] - self.scores[0]) / (knots[1] - knots[0])
+                images = np.clip((cells - knots[0]) * slope + self.scores[0], -MAX_STANDARDISED, MAX_STANDARDISED)
         else:
             images = np.interp(values, self.knots, self.scores)
         return np.where(np.isnan(values), 0.0, images)
@@ -72,10 +73,17 @@ def standardised(values: FloatArray, weights: FloatArray) -> Rescaling | None:
     if len(distinct) < 2:
         return None
     ends = np.array([0, len(distinct) - 1])
-    # Halves keep the span of huge values finite.
-    scores = (distinct / 2 - distinct[0] / 2) / (distinct[-1] / 2 - distinct[0] / 2)
+    cells = _near_one(distinct, distinct)
+    scores = (cells - cells[0]) / (cells[-1] - cells[0])
     full = _unit_variance(distinct, scores, weight, linear=True)
     return Rescaling(full.knots[ends], full.scores[ends], linear=True)
+
+
+def _near_one(values: FloatArray, knots: FloatArray) -> FloatArray:
+    """Values times the power of two that brings the knots near one: the span of huge or tiny ones is then a number."""
+    exponent = int(np.frexp(np.abs(knots).max())[1])
+    with np.errstate(over="ignore"):
+        return np.asarray(np.ldexp(values, -exponent))
 
 
 def _distinct(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
