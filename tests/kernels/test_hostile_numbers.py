@@ -115,7 +115,7 @@ for recipe in ("fast", "auto"):
 
 
 def test_models_of_tiny_and_huge_ranges_with_bounds_checked():
-    environment = {**os.environ, "NAIVELY_KERNELS": "compiled", "NUMBA_BOUNDSCHECK": "1"}
+    environment = {**os.environ, "NAIVELY_KERNELS": "compiled", "NUMBA_BOUNDSCHECK": "1", "NUMBA_DISABLE_JIT": "0"}
     command = [sys.executable, "-W", "error", "-c", SMALL_RANGES]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
