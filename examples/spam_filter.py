@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from naively import NaiveBayes, load
+from naively._scoring.explanation import as_text
 from naively.families import Text
-from naively.scoring.explanation import as_text
 
 EXCERPT = Path(__file__).parent / "data" / "sms-spam-600.csv"
 CLASSES = ["ham", "spam"]

@@ -9,6 +9,7 @@ from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 from naively import NaiveBayes, tune
+from naively._scoring.calibration import calibration
 from naively.demo import penguins
 from naively.families import Gaussian
 from naively.plots import (
@@ -19,8 +20,7 @@ from naively.plots import (
     plot_reliability,
     plot_ties,
 )
-from naively.plots.axes import COLOURS
-from naively.scoring.calibration import calibration
+from naively.plots._axes import COLOURS
 
 DATA = Path(__file__).parent / "reference" / "data"
 BLUE, RED, GREEN = COLOURS[:3]

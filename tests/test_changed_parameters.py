@@ -8,11 +8,11 @@ import pytest
 
 import naively
 from naively import TAN, JointBayes, NaiveBayes
+from naively._state import as_it_is, unchanged
 from naively.errors import SchemaError
 from naively.families import Categorical, Gaussian, Joint, Stacked
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from naively.smoothing import Dirichlet, MEstimate
-from naively.state import as_it_is, unchanged
 from tests.models import textbook
 
 RANDOM = np.random.default_rng(11)

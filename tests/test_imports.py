@@ -1,8 +1,10 @@
 """What importing costs: nothing optional, and no compiler for a small table."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,19 @@ def modules_after(code):
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_modules_that_are_not_promised_carry_an_underscore():
+    source = Path(naively.__file__).parent
+    modules = [path.relative_to(source).with_suffix("").parts for path in source.rglob("*.py")]
+    public = {".".join(name for name in parts if name != "__init__") for parts in modules if not is_private(parts)}
+    listed = (source.parents[1] / "docs" / "public.md").read_text()
+    words = set(re.findall(r"[a-z_]+", listed))
+    assert not {name for name in public if not set(name.split(".")) <= words | {""}}
+
+
+def is_private(parts):
+    return any(part.startswith("_") and part != "__init__" for part in parts)
 
 
 def test_importing_the_package_imports_nothing_heavy():

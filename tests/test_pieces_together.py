@@ -8,7 +8,7 @@ import pytest
 
 from naively import TAN, JointBayes, NaiveBayes, compat
 from naively.analysis import drift
-from naively.analysis.likelihood import parameter_counts
+from naively.analysis._likelihood import parameter_counts
 from naively.families import (
     Bernoulli,
     Categorical,

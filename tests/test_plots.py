@@ -11,6 +11,7 @@ from matplotlib import pyplot
 from sklearn.datasets import load_digits, load_iris
 
 from naively import NaiveBayes
+from naively._scoring.calibration import calibration
 from naively.demo import penguins
 from naively.errors import ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT
@@ -22,7 +23,6 @@ from naively.plots import (
     plot_reliability,
     plot_ties,
 )
-from naively.scoring.calibration import calibration
 from tests.models import textbook
 
 matplotlib.use("Agg")

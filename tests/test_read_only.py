@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from naively import TAN, JointBayes, NaiveBayes
+from naively._export.json import model_to_content
 from naively.errors import NaivelyError
-from naively.export.json import model_to_content
 from naively.families import Joint
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from tests.models import textbook

@@ -20,9 +20,9 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 import naively
 from naively import TAN, JointBayes, NaiveBayes
 from naively._blas import one_blas_thread
+from naively._state import learning_lock
 from naively.errors import ForgetError
 from naively.sklearn import GaussianNB, MultinomialNB
-from naively.state import learning_lock
 from tests.models import textbook
 
 FIRST = (np.array([[0.0, 1.0], [1.0, 3.0], [6.0, 4.0], [8.0, 1.0]] * 3), np.array(["ant", "ant", "bee", "bee"] * 3))
@@ -314,7 +314,7 @@ def interrupted_after(n_lines, work):
     left = [n_lines]
 
     def trace(frame, event, _):
-        if not frame.f_globals.get("__name__", "").startswith(("naively.classifier", "naively.state")):
+        if not frame.f_globals.get("__name__", "").startswith(("naively.classifier", "naively._state")):
             return None
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip()
         if event == "line" and not line.startswith("with "):  # the end of one is traced, but no signal is handled there

@@ -15,29 +15,29 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time `__getattr_
     from naively import plots as plots
     from naively import sklearn as sklearn
     from naively import smoothing as smoothing
+    from naively._export.json import load as load
+    from naively._joint_bayes import JointBayes as JointBayes
+    from naively._table.read import named as named
+    from naively._tan import TAN as TAN
     from naively.analysis import diagnostics as diagnostics
     from naively.analysis import drift as drift
     from naively.analysis import selection as selection
     from naively.analysis import shift as shift
     from naively.analysis import thresholds as thresholds
-    from naively.analysis.tuning import tune as tune
+    from naively.analysis._tuning import tune as tune
     from naively.classifier import NaiveBayes as NaiveBayes
-    from naively.export.json import load as load
-    from naively.joint_bayes import JointBayes as JointBayes
     from naively.recipes import Recipe as Recipe
-    from naively.table.read import named as named
-    from naively.tan import TAN as TAN
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "JointBayes": "naively.joint_bayes",
+    "JointBayes": "naively._joint_bayes",
     "NaiveBayes": "naively.classifier",
     "Recipe": "naively.recipes",
-    "TAN": "naively.tan",
-    "load": "naively.export.json",
-    "named": "naively.table.read",
-    "tune": "naively.analysis.tuning",
+    "TAN": "naively._tan",
+    "load": "naively._export.json",
+    "named": "naively._table.read",
+    "tune": "naively.analysis._tuning",
 }
 
 _MODULES = {

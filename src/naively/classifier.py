@@ -15,40 +15,42 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from naively._checks import require_whole
-from naively.analysis.contrast import Contrast
-from naively.analysis.credible import certain, credible_bounds, uncertain_prior
-from naively.analysis.discriminant import Discriminant, linear_factors
-from naively.analysis.distributions import distributions
-from naively.analysis.draws import DrawnColumn, as_rows, as_table, draw_columns
-from naively.analysis.imputation import filled, fillings
-from naively.analysis.likelihood import factor_log_likelihood, parameter_counts
-from naively.analysis.log_odds import LogOdds, additive_form
-from naively.analysis.ranking import SCORES, ranked, scores_by_weight, scores_of_columns
+from naively._factors import as_joints, joined, one_rule
+from naively._schema import Schema, assign_families, position_of, summaries_of
+from naively._scoring.calibration import Calibration, calibration
+from naively._scoring.decision import Decider, check_prior, check_reject, class_prior, labelled, log_prior, loss_matrix
+from naively._scoring.explained_cells import WIDE, explained_cells
+from naively._scoring.explained_tokens import spoken_tokens
+from naively._scoring.explanation import as_frame, attribute, explanation
+from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
+from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
+from naively._state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively._table.labels import exact_array
+from naively._table.read import read_table
+from naively._table.table import SparseTable, Table, require_rows
+from naively._table.target import read_rows, read_target
+from naively._weighing.auto import refuse_unweighable, weigh
+from naively._weighing.scorer import PooledScorer
+from naively.analysis._contrast import Contrast
+from naively.analysis._credible import certain, credible_bounds, uncertain_prior
+from naively.analysis._discriminant import Discriminant, linear_factors
+from naively.analysis._distributions import distributions
+from naively.analysis._draws import DrawnColumn, as_rows, as_table, draw_columns
+from naively.analysis._imputation import filled, fillings
+from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
+from naively.analysis._log_odds import LogOdds, additive_form
+from naively.analysis._ranking import SCORES, ranked, scores_by_weight, scores_of_columns
+from naively.engines._registry import engine_of
+from naively.engines._threads import thread_count
 from naively.engines.base import Target
-from naively.engines.registry import engine_of
-from naively.engines.threads import thread_count
 from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
-from naively.factors import as_joints, joined, one_rule
 from naively.families import ByKind, Family, Joint
-from naively.families.distributions import Distribution, Labels
+from naively.families._distributions import Distribution, Labels
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
-from naively.schema import Schema, assign_families, position_of, summaries_of
-from naively.scoring.calibration import Calibration, calibration
-from naively.scoring.decision import Decider, check_prior, check_reject, class_prior, labelled, log_prior, loss_matrix
-from naively.scoring.explained_cells import WIDE, explained_cells
-from naively.scoring.explained_tokens import spoken_tokens
-from naively.scoring.explanation import as_frame, attribute, explanation
-from naively.scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
-from naively.scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
 from naively.smoothing import Smoothing, as_smoothing
-from naively.state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively.statistics._information import counted
+from naively.statistics._statistics import Statistics, merged_classes, refuse_heavy
 from naively.statistics.base import in_words
-from naively.statistics.information import counted
-from naively.statistics.statistics import Statistics, merged_classes, refuse_heavy
-from naively.table.labels import exact_array
-from naively.table.read import read_table
-from naively.table.table import SparseTable, Table, require_rows
-from naively.table.target import read_rows, read_target
 from naively.typing import (
     AnyArray,
     FactorsLike,
@@ -64,8 +66,6 @@ from naively.typing import (
     TargetLike,
     WeightsLike,
 )
-from naively.weighing.auto import refuse_unweighable, weigh
-from naively.weighing.scorer import PooledScorer
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -466,7 +466,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The file, replaced in one step if it exists; it then keeps its mode. A new one that holds rows of the data
             can be read by its owner alone.
         """
-        from naively.export.json import save
+        from naively._export.json import save
 
         self._require_fitted()
         save(self._taken(), path)
@@ -653,7 +653,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Why each row is, or is not, of a class: the evidence of the prior and of every column, in bits.
 
         A bit doubles the odds. The bits of a row add up to ``log2(P / (1 - P))``, P being the probability of the class;
-        `naively.scoring.explanation` says how "the rest" is weighed where there are more than two classes.
+        `naively._scoring.explanation` says how "the rest" is weighed where there are more than two classes.
 
         Parameters
         ----------
@@ -677,7 +677,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Examples
         --------
         >>> from naively import NaiveBayes
-        >>> from naively.scoring.explanation import as_text
+        >>> from naively._scoring.explanation import as_text
         >>> rows = [{"coat": "striped"}, {"coat": "plain"}, {"coat": "plain"}]
         >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog", "dog"])
         >>> print(as_text(model.explain([{"coat": "plain"}])))
@@ -1397,7 +1397,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
-        the posterior of the parameters gives (`naively.analysis.credible`). They hold for a column model that is right,
+        the posterior of the parameters gives. They hold for a column model that is right,
         and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
         with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
 

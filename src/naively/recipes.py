@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from naively._checks import require_whole
+from naively._weighing.auto import Tempering
 from naively.errors import ParameterError, brief
 from naively.families import Categorical, Family, Gaussian, Stacked, Text, as_family
 from naively.smoothing import Laplace, NoSmoothing, Reserved, Smoothing, as_smoothing
-from naively.weighing.auto import Tempering
 
 MOST_KEPT = 1 << 30
 """The number of rows that may be kept as a sample."""

@@ -22,10 +22,10 @@ from naively.classifier import NaiveBayes
 from naively.engines.base import Engine, Target
 from naively.errors import ForgetError, GapError, ParameterError, RecipeError
 from naively.families import FAMILIES, Estimate, Family
-from naively.families.distributions import Labels, Numbers
+from naively.families._distributions import Labels, Numbers
 from naively.recipes import Recipe
+from naively.statistics._statistics import Statistics, added, same, subtracted
 from naively.statistics.base import Statistic, Summary
-from naively.statistics.statistics import Statistics, added, same, subtracted
 from naively.typing import AnyArray, FloatArray, IntArray
 
 # -- families ---------------------------------------------------------------------------------------------------------
@@ -283,8 +283,8 @@ def check_statistic(
 
     Examples
     --------
-    >>> from naively.statistics.moments import Moments
-    >>> from naively.statistics.sums import Sum
+    >>> from naively.statistics._moments import Moments
+    >>> from naively.statistics._sums import Sum
     >>> def moments(x_of_a, x_of_b):
     ...     total, weight = [[sum(x_of_a)], [sum(x_of_b)]], [[len(x_of_a)], [len(x_of_b)]]
     ...     return Moments(("x",), Sum.of(total), Sum.of(weight)), np.array(weight, float)[:, 0]
@@ -439,8 +439,8 @@ def check_engine(engine: Engine, as_source: Callable[[Any], Any]) -> None:
 
     Examples
     --------
-    >>> from naively.engines.local import LocalEngine
-    >>> from naively.table.read import read_table
+    >>> from naively.engines._local import LocalEngine
+    >>> from naively._table.read import read_table
     >>> from naively.testing import check_engine
     >>> check_engine(LocalEngine(), read_table)
     """

@@ -8,7 +8,7 @@ from scipy.special import digamma, logsumexp, polygamma
 
 from naively.errors import ParameterError
 from naively.families import Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, StudentT
-from naively.families.gaussian import centred
+from naively.families._gaussian import centred
 from tests.models import textbook
 from tests.strategies import cases
 

@@ -10,7 +10,7 @@ from naively import TAN, JointBayes, NaiveBayes
 from naively.analysis.diagnostics import dependence, independence
 from naively.errors import ForgetError, InputError, NaivelyWarning, ParameterError
 from naively.families import Joint
-from naively.statistics.independence import conditional_mutual_information, independence_test, maximum_spanning_tree
+from naively.statistics._independence import conditional_mutual_information, independence_test, maximum_spanning_tree
 from tests.models import textbook
 
 

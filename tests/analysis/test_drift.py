@@ -9,7 +9,7 @@ from naively import NaiveBayes
 from naively.analysis.drift import compare, since
 from naively.errors import ForgetError
 from naively.families import Text
-from naively.statistics.divergence import by_chance, compare_cells, divergence, normal_divergence, poisson_divergence
+from naively.statistics._divergence import by_chance, compare_cells, divergence, normal_divergence, poisson_divergence
 
 RECIPES = ("textbook", "fast")
 FIELDS = ["column", "class", "bits", "expected", "p_value", "p_adjusted", "rows_before", "rows_after"]

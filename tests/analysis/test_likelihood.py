@@ -10,8 +10,8 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from naively import NaiveBayes
-from naively.analysis.likelihood import parameter_counts
-from naively.analysis.parameter_counts import discrete_parameter_counts
+from naively.analysis._likelihood import parameter_counts
+from naively.analysis._parameter_counts import discrete_parameter_counts
 from naively.errors import NaivelyError, ParameterError, RecipeError
 from naively.families import (
     Bernoulli,
@@ -24,8 +24,8 @@ from naively.families import (
     Stacked,
     StudentT,
 )
+from naively.families._gaussian import gaussian_parameter_count
 from naively.families.base import Count
-from naively.families.gaussian import gaussian_parameter_count
 from naively.smoothing import Beta, Dirichlet, Jeffreys, Laplace
 from tests.models import textbook
 from tests.strategies import cases

@@ -12,7 +12,7 @@ from sklearn.metrics import mutual_info_score
 from naively import NaiveBayes
 from naively.errors import ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Gaussian, Kernel, Poisson, Stacked, StudentT
-from naively.statistics.information import mutual_information, symmetric_uncertainty
+from naively.statistics._information import mutual_information, symmetric_uncertainty
 from tests.models import textbook
 from tests.strategies import cases
 

@@ -9,7 +9,7 @@ from scipy import stats
 from naively import NaiveBayes
 from naively.errors import InputError, ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT
-from naively.families.distributions import curve_mean, draw_from_curve, draw_places
+from naively.families._distributions import curve_mean, draw_from_curve, draw_places
 from tests.models import textbook
 from tests.strategies import cases
 
@@ -156,7 +156,7 @@ def test_arrays_give_arrays_and_frames_give_frames(monkeypatch):
     assert (mixed.dtype, mixed.shape) == (object, (3, 2))
     model = textbook().fit({"size": [1.0, 2.0, 3.0], "coat": ["x", "y", "x"]}, [0, 1, 1])
     assert isinstance(model.sample(2)[0], pd.DataFrame)
-    monkeypatch.setattr("naively.table.frames.find_spec", lambda name: None)
+    monkeypatch.setattr("naively._table.frames.find_spec", lambda name: None)
     rows, labels = model.sample(4, seed=0, y=[0, 1, 1, 0])
     assert {name: len(cells) for name, cells in rows.items()} == {"size": 4, "coat": 4}
     assert labels.tolist() == [0, 1, 1, 0]

@@ -198,7 +198,7 @@ def test_what_forward_selection_refuses(birds, monkeypatch):
         forward_selection(textbook(), *birds, max_features=0)
     with pytest.raises(ParameterError, match="min_gain"):
         forward_selection(textbook(), *birds, min_gain=np.nan)
-    monkeypatch.setattr("naively.analysis.selection.forward.LARGEST_EVIDENCE", 10)
+    monkeypatch.setattr("naively.analysis.selection._forward.LARGEST_EVIDENCE", 10)
     with pytest.raises(InputError, match="344 rows of 6 columns and 3 classes are too many"):
         forward_selection(textbook(), *birds)
 

@@ -15,10 +15,10 @@ from sklearn.metrics import balanced_accuracy_score, brier_score_loss, cohen_kap
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
 from naively import NaiveBayes, tune
-from naively.analysis.folds import Folds, as_folds, sums_of_others
-from naively.analysis.measures import MEASURES
+from naively.analysis._folds import Folds, as_folds, sums_of_others
+from naively.analysis._measures import MEASURES
 from naively.demo import penguins
-from naively.engines.local import LocalEngine
+from naively.engines._local import LocalEngine
 from naively.errors import InputError, ParameterError
 from naively.families import Gaussian, Kernel
 from naively.smoothing import Jeffreys, Lidstone
@@ -239,7 +239,7 @@ def test_all_kinds_of_tables(kind):
 
 
 def test_without_a_data_frame_library_the_table_is_a_dict(monkeypatch):
-    monkeypatch.setattr("naively.table.frames.find_spec", lambda name: None)
+    monkeypatch.setattr("naively._table.frames.find_spec", lambda name: None)
     result = tune(textbook(), X, Y, [{"smoothing": 1}, {"prior": "uniform"}])
     assert result.table["smoothing"] == ["1", "None"]
     assert len(result.table["accuracy_10"]) == 2

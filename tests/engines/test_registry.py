@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from naively._table.read import read_table
+from naively.engines._local import LocalEngine
+from naively.engines._registry import ENGINES, engine_of
 from naively.engines.base import capabilities
-from naively.engines.local import LocalEngine
-from naively.engines.registry import ENGINES, engine_of
 from naively.errors import InputTypeError
-from naively.statistics.registry import STATISTICS
-from naively.table.read import read_table
+from naively.statistics._registry import STATISTICS
 from naively.testing import check_engine
 
 SOURCES = {"local": read_table}

@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from naively import TAN, JointBayes, NaiveBayes
-from naively.export.json import _checksum
+from naively._export.json import _checksum
 from naively.families import Bernoulli, Binned, Codes, Gaussian, Joint, Kernel, Multinomial, Poisson, Text
 from naively.smoothing import MEstimate
 

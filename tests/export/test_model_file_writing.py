@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from naively import NaiveBayes, load
+from naively._export import files
 from naively.errors import InputError, ModelFileError
-from naively.export import files
-from naively.statistics.sums import Sum
+from naively.statistics._sums import Sum
 from tests.models import textbook
 
 
@@ -162,7 +162,7 @@ def test_errors_name_the_path_that_was_given(saved):
 
 KILLED = """
 import os, pathlib, signal, sys
-from naively.export.files import replace_file
+from naively._export.files import replace_file
 def write(file):
     file.write("half")
     file.flush()

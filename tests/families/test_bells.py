@@ -9,8 +9,8 @@ from scipy import stats
 from naively import NaiveBayes, compat, load
 from naively.errors import ParameterError
 from naively.families import Kernel
-from naively.families.bandwidths import nrd0, quartiles
-from naively.families.bells import COMPACT, KERNELS, log_bell
+from naively.families._bandwidths import nrd0, quartiles
+from naively.families._bells import COMPACT, KERNELS, log_bell
 
 GRIDS = [{}, {"points": 512}, {"points": 512, "nearest": True}]
 

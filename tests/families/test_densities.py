@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naively.families.densities as densities
-from naively.families.densities import FAMILIES, Sample, binned, log_student
-from naively.families.stacking import StackedColumn, interpolate, mixture_shares, stack, standard_scores
-from naively.statistics.histogram import Histogram
+import naively.families._densities as densities
+from naively.families._densities import FAMILIES, Sample, binned, log_student
+from naively.families._stacking import StackedColumn, interpolate, mixture_shares, stack, standard_scores
+from naively.statistics._histogram import Histogram
 from tests.weighing.additive_tables import class_moments
 
 CLASSES = 3

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naively import NaiveBayes, load
 from naively.errors import ParameterError, RecipeError
 from naively.families import Gaussian
-from naively.families.intervals import log_interval_probability
+from naively.families._intervals import log_interval_probability
 from tests.models import textbook
 
 

@@ -468,7 +468,7 @@ def test_infinite_and_too_large_numbers_are_refused(iris):
 def test_an_edited_model_file_is_refused(tmp_path, change):
     import json
 
-    from naively.export.json import _checksum
+    from naively._export.json import _checksum
 
     model = textbook(factors=[Joint("a", "b")]).fit(TABLE, [0, 1])
     model.save(tmp_path / "model.json")

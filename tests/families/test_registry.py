@@ -9,8 +9,8 @@ from scipy import special
 from naively import NaiveBayes
 from naively.errors import GapError, ModelFileError, ParameterError
 from naively.families import FAMILIES, Binned, Exponential, Gaussian, Kernel, Poisson, StudentT, gaps
+from naively.families._linear import LinearEstimate, left_out
 from naively.families.base import Estimate, Family, LeftOut
-from naively.families.linear import LinearEstimate, left_out
 from naively.statistics.base import Summary
 from naively.testing import check_family
 

@@ -12,7 +12,7 @@ from naively import NaiveBayes, load
 from naively.errors import ParameterError
 from naively.families import Binned, Categorical, Gaussian, Kernel, Stacked, StudentT
 from naively.smoothing import MEstimate, NoSmoothing
-from naively.statistics.histogram import Histogram
+from naively.statistics._histogram import Histogram
 from tests.kernels.both import on_both
 
 FAMILIES = [

@@ -5,7 +5,7 @@ import pytest
 
 from naively import NaiveBayes
 from naively.families import Text
-from naively.families.text_views import FEW, DrawnView
+from naively.families._text_views import FEW, DrawnView
 from naively.smoothing import Dirichlet
 
 WORDS = [f"word{place}" for place in range(400)]

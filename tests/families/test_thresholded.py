@@ -21,7 +21,7 @@ from naively.families import (
     StudentT,
     Thresholded,
 )
-from naively.families.thresholded import as_float64
+from naively.families._thresholded import as_float64
 
 NUMERIC = [Gaussian(ddof=1), StudentT(), Kernel(), Kernel("nrd0", background=False), Binned(3), Poisson(), Bernoulli(2)]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from naively.kernels import counts as category_counts
-from naively.kernels import frozen, reference, row_hashes
-from naively.statistics.kept_rows import add_number_hashes
+from naively._kernels import counts as category_counts
+from naively._kernels import frozen, reference, row_hashes
+from naively.statistics._kept_rows import add_number_hashes
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8])

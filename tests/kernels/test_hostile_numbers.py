@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from naively._kernels import curves, gaussian_scores, histogram, reference, row_hashes, steps, student_scores
 from naively.errors import InputError
-from naively.families.curves import Curve
-from naively.kernels import curves, gaussian_scores, histogram, reference, row_hashes, steps, student_scores
+from naively.families._curves import Curve
 from tests.models import textbook
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from naively.kernels.strips import LANES, MOST_ROWS
+from naively._kernels.strips import LANES, MOST_ROWS
 from tests.kernels.both import assert_exact_sums, moments_of, on_both
 from tests.models import textbook
 
@@ -32,7 +32,7 @@ PLACES = {
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("missing", [0.0, 0.1], ids=["known", "missing"])
 def test_the_sums_do_not_depend_on_where_the_cells_are(place, dtype, missing, monkeypatch):
-    monkeypatch.setattr("naively.table.read.SMALL_FRAME", 0)
+    monkeypatch.setattr("naively._table.read.SMALL_FRAME", 0)
     random = np.random.default_rng(8)
     X = random.normal(3.0, 2.0, (100, LANES + 3)).astype(dtype)
     X[random.random(X.shape) < missing] = np.nan

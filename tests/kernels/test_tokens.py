@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from naively.engines.tokens import token_table
-from naively.statistics.tokens import TokenTable
-from naively.text.tally import TokenIndex
-from naively.text.tokenise import View, token_hash
-from naively.weighing.text import TokenScores
+from naively._text.tally import TokenIndex
+from naively._text.tokenise import View, token_hash
+from naively._weighing.text import TokenScores
+from naively.engines._tokens import token_table
+from naively.statistics._tokens import TokenTable
 
 TEXTS = [
     "Don't stop: rock'n'roll isn't $5",

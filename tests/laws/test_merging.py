@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively.errors import SchemaError
-from naively.statistics.statistics import Statistics
+from naively.statistics._statistics import Statistics
 from tests.models import textbook
 from tests.strategies import Rows, assert_same_answer, cases
 

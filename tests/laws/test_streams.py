@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from naively import NaiveBayes, load
 from naively.errors import ForgetError, RecipeError
-from naively.statistics.kept_rows import LARGEST_HASH, KeptRows
+from naively.statistics._kept_rows import LARGEST_HASH, KeptRows
 
 RECIPES = ("textbook", "fast", "auto", "strong")
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "and", "runs"]

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import NaiveBayes
+from naively._scoring.decision import expected_loss
 from naively.analysis.shift import estimate_prior
 from naively.errors import NaivelyWarning, ParameterError
-from naively.scoring.decision import expected_loss
 from tests.models import textbook
 from tests.strategies import cases
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from naively import NaiveBayes
+from naively._scoring import explanation
+from naively._scoring.explanation import Explanation, as_text, attribute, log_odds
+from naively._table import frames
 from naively.demo import penguins
 from naively.errors import NaivelyError, ParameterError
-from naively.scoring import explanation
-from naively.scoring.explanation import Explanation, as_text, attribute, log_odds
-from naively.table import frames
 
 RECIPES = ("textbook", "fast", "auto", "strong")
 

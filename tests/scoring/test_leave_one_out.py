@@ -24,7 +24,7 @@ from naively.families import (
     StudentT,
     Thresholded,
 )
-from naively.families.densities import Sample, kernel
+from naively.families._densities import Sample, kernel
 from naively.smoothing import Dirichlet, Laplace, MEstimate, NoSmoothing
 from tests.strategies import CLASSES, Rows, cases, smoothings
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naively.errors import ForgetError
-from naively.statistics.histogram import Histogram, key_of, representative, value_of
+from naively.statistics._histogram import Histogram, key_of, representative, value_of
 
 CLASSES = 3
 finite = st.floats(allow_nan=False, allow_infinity=False)

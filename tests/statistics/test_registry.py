@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from naively._factors import Joint
+from naively._schema import Schema
+from naively._table.table import ArrayTable
+from naively.engines._local import LocalEngine
 from naively.engines.base import Target
-from naively.engines.local import LocalEngine
 from naively.errors import ParameterError, SchemaError
-from naively.factors import Joint
 from naively.families import Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Text
-from naively.schema import Schema
+from naively.statistics._moments import Moments
+from naively.statistics._plain import sum_to_dict
+from naively.statistics._registry import STATISTICS, empty_table
+from naively.statistics._statistics import merged_classes
+from naively.statistics._sums import Sum
 from naively.statistics.base import Statistic, Summary
-from naively.statistics.moments import Moments
-from naively.statistics.plain import sum_to_dict
-from naively.statistics.registry import STATISTICS, empty_table
-from naively.statistics.statistics import merged_classes
-from naively.statistics.sums import Sum
-from naively.table.table import ArrayTable
 from naively.testing import check_statistic
 from tests.models import textbook
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.statistics.sums import Grouping, Sum, exact_slices, fast_two_sum, sum_by_code, two_product, two_sum
+from naively.statistics._sums import Grouping, Sum, exact_slices, fast_two_sum, sum_by_code, two_product, two_sum
 
 moderate = st.floats(-1e120, 1e120).map(lambda number: number if abs(number) > 1e-120 else 0.0)
 

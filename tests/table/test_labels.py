@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naively import NaiveBayes, load
+from naively._table.labels import encode_array, encode_objects, encode_series, exact_array, label_array
 from naively.errors import InputError
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
-from naively.table.labels import encode_array, encode_objects, encode_series, exact_array, label_array
 from tests.models import textbook
 
 BIG = 2**53
@@ -280,7 +280,7 @@ def test_texts_are_told_apart_as_categories(cells):
 def test_many_texts_are_told_apart(monkeypatch):
     cells = np.array(["a", "a\0", "a\0b", None] * 500, dtype=object)
     for exactly in (True, False):
-        monkeypatch.setattr("naively.table.labels._factorizes_exactly", lambda _, exactly=exactly: exactly)
+        monkeypatch.setattr("naively._table.labels._factorizes_exactly", lambda _, exactly=exactly: exactly)
         codes, labels = encode_array(cells, "x")
         assert labels == ["a", "a\0", "a\0b"]
         assert codes[:4].tolist() == [0, 1, 2, -1]

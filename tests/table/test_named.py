@@ -10,9 +10,9 @@ from sklearn.model_selection import cross_val_score
 
 import naively
 from naively import NaiveBayes, named
+from naively._scoring.explained_cells import OTHER_COLUMNS, WIDE
 from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError
 from naively.families import Bernoulli, Complement, Multinomial, Poisson
-from naively.scoring.explained_cells import OTHER_COLUMNS, WIDE
 
 TEXTS = ["free prize now", "lunch now", "free cash free", "home for lunch", "cash prize", "home now"]
 LABELS = ["spam", "ham", "spam", "ham", "spam", "ham"]
@@ -223,8 +223,8 @@ def test_a_row_of_fifty_thousand_columns_is_told_without_reading_them_all(monkey
     matrix = sparse.csr_array((rng.integers(1, 4, 3000).astype(float), places), shape=(60, 50_000))
     model = NaiveBayes("textbook", families="multinomial").fit(named(matrix, np.arange(50_000)), np.arange(60) % 20)
     model.predict(named(matrix[:1], np.arange(50_000)))
-    monkeypatch.setattr("naively.scoring.model.Scorer.evidence", None)
-    monkeypatch.setattr("naively.table.table.SparseTable.column", None)
+    monkeypatch.setattr("naively._scoring.model.Scorer.evidence", None)
+    monkeypatch.setattr("naively._table.table.SparseTable.column", None)
     told = model.explain(named(matrix[:3], np.arange(50_000)))
     assert len(told) == 3 * 12
     proba = model.predict_proba(named(matrix[:3], np.arange(50_000)))

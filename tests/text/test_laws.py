@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.engines import tokens as engine
+from naively.engines import _tokens as engine
 from naively.errors import ForgetError
 from naively.families import Text
 from naively.smoothing import Jeffreys, Laplace, Lidstone, NoSmoothing

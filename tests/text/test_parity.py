@@ -5,8 +5,8 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
+from naively._text.tokenise import words
 from naively.families import Text
-from naively.text.tokenise import words
 from tests.models import textbook
 
 VOCABULARY = [

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from naively import NaiveBayes
-from naively.engines import tokens as engine
+from naively._table.read import is_prose
+from naively.engines import _tokens as engine
 from naively.errors import InputError, InputTypeError, ParameterError
 from naively.families import Categorical, Text
-from naively.table.read import is_prose
 from tests.models import textbook
 
 TEXTS = [f"please find attached the report that you asked for last {day}" for day in ("week", "May", "night", "time")]

@@ -5,10 +5,10 @@ import pytest
 from scipy.special import log_softmax
 
 from naively import NaiveBayes
+from naively._kernels.text_scores import add_token_scores
+from naively._weighing.text import add_scores
 from naively.errors import ParameterError
 from naively.families import Text
-from naively.kernels.text_scores import add_token_scores
-from naively.weighing.text import add_scores
 from tests.text.messages import mailbox
 
 RECIPES = ("textbook", "fast", "auto", "strong")

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.engines.tokens import token_table
-from naively.text.tally import TokenIndex, tally_texts
-from naively.text.tokenise import View, token_hash, words
+from naively._text.tally import TokenIndex, tally_texts
+from naively._text.tokenise import View, token_hash, words
+from naively.engines._tokens import token_table
 from tests.text.cases import cells, prose
 
 

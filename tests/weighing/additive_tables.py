@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from naively.families.densities import FAMILIES
-from naively.statistics.histogram import Histogram
-from naively.weighing.additive import Prior, fit_additive
-from naively.weighing.sources import LabelColumn, NumericColumn
-from naively.weighing.weights import CANDIDATES
+from naively._weighing.additive import Prior, fit_additive
+from naively._weighing.sources import LabelColumn, NumericColumn
+from naively._weighing.weights import CANDIDATES
+from naively.families._densities import FAMILIES
+from naively.statistics._histogram import Histogram
 
 
 def class_moments(values, codes, n_classes, weights=None):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-import naively.weighing.categories as categories
-import naively.weighing.weights as tempering
-from naively.families.curves import Curve, Curves
-from naively.scoring.calibration import calibration
-from naively.weighing.additive import dealt_folds
-from naively.weighing.terms import is_missing
-from naively.weighing.weights import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
+import naively._weighing.categories as categories
+import naively._weighing.weights as tempering
+from naively._scoring.calibration import calibration
+from naively._weighing.additive import dealt_folds
+from naively._weighing.terms import is_missing
+from naively._weighing.weights import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
+from naively.families._curves import Curve, Curves
 
 from .additive_tables import fit
 

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from naively import NaiveBayes, load
+from naively._scoring.leave_one_out import LearntRows, left_out_evidence
+from naively._table.read import read_table
+from naively._weighing.sources import contrasted
 from naively.errors import InputError, ParameterError
 from naively.families import (
     FAMILIES,
@@ -19,10 +22,7 @@ from naively.families import (
     Text,
 )
 from naively.recipes import RECIPES as RECIPE_OBJECTS
-from naively.scoring.leave_one_out import LearntRows, left_out_evidence
 from naively.smoothing import Reserved
-from naively.table.read import read_table
-from naively.weighing.sources import contrasted
 
 from .tables import FAMILY_OF, table
 

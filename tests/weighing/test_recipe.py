@@ -5,11 +5,11 @@ import pytest
 from sklearn.base import clone
 
 from naively import NaiveBayes, load
+from naively._weighing.auto import Tempering
 from naively.errors import ModelFileError, ParameterError
 from naively.families import Gaussian, Stacked, Text
 from naively.recipes import RECIPES, Recipe
 from naively.smoothing import Laplace, Lidstone, NoSmoothing
-from naively.weighing.auto import Tempering
 
 from .tables import table
 

@@ -15,22 +15,22 @@ import numpy as np
 from scipy.special import log_softmax
 
 from naively._checks import require_whole
-from naively.analysis.correlation import correlations, in_units_of_spread
+from naively._scoring.leave_one_out import codes_among
+from naively._table.frames import tidy_frame
+from naively._table.read import read_table
+from naively._table.table import Table
+from naively._table.target import read_rows
+from naively._weighing.ande import estimate_one_parent
+from naively._weighing.discretise import BinPlan, columns_within_budget, plan_bins
+from naively._weighing.pair_counts import PairCounts, count_pairs
+from naively._weighing.pairs import BLOCK_NUMBERS, MIN_GAIN, PairCorrections, estimate_corrections
+from naively._weighing.terms import Column
+from naively.analysis._correlation import correlations, in_units_of_spread
 from naively.errors import InputError, listed, warn
 from naively.recipes import as_recipe
-from naively.scoring.leave_one_out import codes_among
+from naively.statistics._independence import Independence, crossed_counts, independence_test
 from naively.statistics.base import Summary
-from naively.statistics.independence import Independence, crossed_counts, independence_test
-from naively.table.frames import tidy_frame
-from naively.table.read import read_table
-from naively.table.table import Table
-from naively.table.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray
-from naively.weighing.ande import estimate_one_parent
-from naively.weighing.discretise import BinPlan, columns_within_budget, plan_bins
-from naively.weighing.pair_counts import PairCounts, count_pairs
-from naively.weighing.pairs import BLOCK_NUMBERS, MIN_GAIN, PairCorrections, estimate_corrections
-from naively.weighing.terms import Column
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively.statistics._divergence import Change, compare_cells
+from naively.statistics._statistics import Statistics, added
 from naively.statistics.base import Statistic, Summary
-from naively.statistics.divergence import Change, compare_cells
-from naively.statistics.statistics import Statistics, added
 from naively.typing import FloatArray, Label
 
 if TYPE_CHECKING:

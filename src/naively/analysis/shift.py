@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._checks import require_whole
+from naively._scoring.decision import log_prior
+from naively._table.read import read_table
+from naively._table.table import Table
+from naively.engines._registry import engine_of
+from naively.engines._threads import thread_count
 from naively.engines.base import Target
-from naively.engines.registry import engine_of
-from naively.engines.threads import thread_count
 from naively.errors import ParameterError, warn
-from naively.scoring.decision import log_prior
-from naively.statistics.statistics import Statistics
-from naively.table.read import read_table
-from naively.table.table import Table
+from naively.statistics._statistics import Statistics
 from naively.typing import FloatArray, Label
 
 if TYPE_CHECKING:

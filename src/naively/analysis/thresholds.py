@@ -21,9 +21,9 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from naively._checks import require_number
+from naively._table.target import read_rows
 from naively.classifier import NaiveBayes
 from naively.errors import InputError, ParameterError, RecipeError, brief, listed
-from naively.table.target import read_rows
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 if TYPE_CHECKING:

@@ -12,6 +12,6 @@ def main() -> None:
 
         print(f"naively {__version__}")
         return
-    from naively.cli.commands import run
+    from naively.cli._commands import run
 
     run()

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from naively.schema import Schema
-from naively.statistics.statistics import Statistics
+from naively._schema import Schema
+from naively.statistics._statistics import Statistics
 from naively.typing import AnyArray, FloatArray, IntArray
 
 Finish = Callable[[FloatArray, slice], None]
@@ -56,7 +56,7 @@ class Engine(ABC):
     sources : str
         What it reads, in words.
     kinds : frozenset of str
-        The kinds of statistics that it counts: keys of `naively.statistics.registry.STATISTICS`.
+        The kinds of statistics that it counts: keys of `naively.statistics._registry.STATISTICS`.
     keeps_rows : bool
         Whether it keeps a sample of the rows, which the recipes that weigh evidence need.
     """
@@ -106,11 +106,11 @@ def capabilities(engines: Mapping[str, Engine]) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> from naively.engines.registry import ENGINES
+    >>> from naively.engines._registry import ENGINES
     >>> [(row["engine"], row["moments"], row["kept rows"]) for row in capabilities(ENGINES)]
     [('local', True, True)]
     """
-    from naively.statistics.registry import STATISTICS
+    from naively.statistics._registry import STATISTICS
 
     return [
         {

@@ -10,24 +10,24 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from naively.errors import ParameterError, brief
+from naively.families._bernoulli import Bernoulli
+from naively.families._binned import Binned
+from naively.families._by_kind import ByKind
+from naively.families._categorical import Categorical
+from naively.families._codes import Codes
+from naively.families._complement import Complement
+from naively.families._exponential import Exponential
+from naively.families._gamma import Gamma
+from naively.families._gaussian import Gaussian
+from naively.families._joint import Joint, JointFamily
+from naively.families._kernel import Kernel
+from naively.families._multinomial import Multinomial
+from naively.families._poisson import Poisson
+from naively.families._stacked import Stacked
+from naively.families._studentt import StudentT
+from naively.families._text import Text
+from naively.families._thresholded import Thresholded
 from naively.families.base import Estimate, Family, Gap, LeftOut
-from naively.families.bernoulli import Bernoulli
-from naively.families.binned import Binned
-from naively.families.by_kind import ByKind
-from naively.families.categorical import Categorical
-from naively.families.codes import Codes
-from naively.families.complement import Complement
-from naively.families.exponential import Exponential
-from naively.families.gamma import Gamma
-from naively.families.gaussian import Gaussian
-from naively.families.joint import Joint, JointFamily
-from naively.families.kernel import Kernel
-from naively.families.multinomial import Multinomial
-from naively.families.poisson import Poisson
-from naively.families.stacked import Stacked
-from naively.families.studentt import StudentT
-from naively.families.text import Text
-from naively.families.thresholded import Thresholded
 
 __all__ = [
     "Bernoulli",

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
+from naively._table.table import Kind
 from naively.errors import GapError
-from naively.families import ranking
+from naively.families import _ranking
 from naively.statistics.base import Summary
-from naively.table.table import Kind
 from naively.typing import FloatArray, IntArray, Label
 
 
@@ -272,15 +272,15 @@ class Family:
 
     def information(self, *tables: Any) -> FloatArray:
         """The bits that each column has on the class; of a density by integration of its own evidence."""
-        return ranking.information(self, tables)
+        return _ranking.information(self, tables)
 
     def likelihood_ratio(self, *tables: Any) -> tuple[FloatArray, IntArray]:
         """Twice the log-likelihood that classes with parameters of their own gain, and how many more those are."""
-        return ranking.likelihood_ratio(self, tables)
+        return _ranking.likelihood_ratio(self, tables)
 
     def effect(self, *tables: Any) -> FloatArray:
         """How far the extreme class means of each column are apart, in standard deviations within the classes."""
-        return ranking.effect(self, tables)
+        return _ranking.effect(self, tables)
 
     @property
     def term(self) -> str:

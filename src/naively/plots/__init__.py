@@ -3,9 +3,9 @@
 Every function takes the Axes to draw on, or makes some, and returns them.
 """
 
-from naively.plots.answers import plot_evidence, plot_reliability
-from naively.plots.columns import plot_densities, plot_images
-from naively.plots.surfaces import plot_decision_surface, plot_ties
+from naively.plots._answers import plot_evidence, plot_reliability
+from naively.plots._columns import plot_densities, plot_images
+from naively.plots._surfaces import plot_decision_surface, plot_ties
 
 __all__ = [
     "plot_decision_surface",

@@ -21,8 +21,8 @@ What is different, on purpose:
 - Arrays of other libraries (the Array API) are not dispatched on.
 """
 
-from naively.sklearn.categorical import CategoricalNB
-from naively.sklearn.counts import BernoulliNB, ComplementNB, MultinomialNB
-from naively.sklearn.gaussian import GaussianNB
+from naively.sklearn._categorical import CategoricalNB
+from naively.sklearn._counts import BernoulliNB, ComplementNB, MultinomialNB
+from naively.sklearn._gaussian import GaussianNB
 
 __all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]

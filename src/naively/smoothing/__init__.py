@@ -25,10 +25,10 @@ from typing import Any
 
 from naively._checks import require_number
 from naively.errors import ParameterError, brief
-from naively.smoothing.base import Smoothing, per_value, share, shares, smoothed_frequencies
-from naively.smoothing.conjugate import Beta, Dirichlet
-from naively.smoothing.constant import Jeffreys, Laplace, Lidstone, NoSmoothing, PerColumn
-from naively.smoothing.imaginary_rows import ImaginarySample, MEstimate, Reserved
+from naively.smoothing._base import Smoothing, per_value, share, shares, smoothed_frequencies
+from naively.smoothing._conjugate import Beta, Dirichlet
+from naively.smoothing._constant import Jeffreys, Laplace, Lidstone, NoSmoothing, PerColumn
+from naively.smoothing._imaginary_rows import ImaginarySample, MEstimate, Reserved
 
 __all__ = [
     "Beta",

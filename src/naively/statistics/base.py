@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from naively._text.tokenise import View
 from naively.errors import ForgetError, ParameterError, listed
-from naively.text.tokenise import View
 from naively.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from naively.statistics.divergence import Change
+    from naively.statistics._divergence import Change
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Summary:
     Parameters
     ----------
     kind : str
-        A key of `naively.statistics.registry.STATISTICS`: "moments" (power sums of numbers), "counts" (of values),
+        A key of `naively.statistics._registry.STATISTICS`: "moments" (power sums of numbers), "counts" (of values),
         "histogram" (on nested keys), "joint" (what several columns do together) or "tokens" (counts of the tokens of
         texts).
     observed, squares : bool
@@ -112,7 +112,7 @@ class Statistic(ABC):
     A statistic is a frozen value. Statistics of the same summary and the same classes form a commutative monoid:
     `empty` is the identity and ``+`` adds rows, in any order and grouping. `less` takes rows away again, `scaled`
     changes the weight of all. `naively.testing.check_statistic` checks these laws. A class that is listed in
-    `naively.statistics.registry.STATISTICS` under its `kind` is read from model files and compared by
+    `naively.statistics._registry.STATISTICS` under its `kind` is read from model files and compared by
     `naively.analysis.drift.compare` without more ado.
 
     Attributes

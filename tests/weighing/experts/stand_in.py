@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
+from naively._weighing.ande import estimate_one_parent, leave_out_marginals
+from naively._weighing.discretise import plan_bins
+from naively._weighing.pair_counts import count_pairs
+from naively._weighing.softmax import best_temperature
+from naively._weighing.terms import Column
 from naively.typing import FloatArray, IntArray
-from naively.weighing.ande import estimate_one_parent, leave_out_marginals
-from naively.weighing.discretise import plan_bins
-from naively.weighing.pair_counts import count_pairs
-from naively.weighing.softmax import best_temperature
-from naively.weighing.terms import Column
 
 
 @dataclass

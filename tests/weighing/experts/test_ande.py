@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from naively.weighing import pair_counts as counts
-from naively.weighing.ande import estimate_one_parent
-from naively.weighing.pair_counts import base_measure, count_pairs, count_triples
-from naively.weighing.two_parents import estimate_two_parents
+from naively._weighing import pair_counts as counts
+from naively._weighing.ande import estimate_one_parent
+from naively._weighing.pair_counts import base_measure, count_pairs, count_triples
+from naively._weighing.two_parents import estimate_two_parents
 
 from .conftest import Table
 
@@ -81,7 +81,7 @@ def test_a_missing_column_equals_a_dropped_column(table: Table) -> None:
     with_missing = estimate_one_parent(
         count_pairs(cells, table.target, table.plan.n_cells, table.n_classes, ones), table.plan
     )
-    from naively.weighing.discretise import BinPlan
+    from naively._weighing.discretise import BinPlan
 
     plan = BinPlan(table.plan.cuts[:-1], table.plan.sizes[:-1])
     without = estimate_one_parent(count_pairs(cells[:, :-1], table.target, plan.n_cells, table.n_classes, ones), plan)
@@ -91,7 +91,7 @@ def test_a_missing_column_equals_a_dropped_column(table: Table) -> None:
 def test_columns_may_be_permuted(table: Table) -> None:
     order = [3, 0, 4, 2, 1]
     ones = np.ones(len(table.target))
-    from naively.weighing.discretise import BinPlan
+    from naively._weighing.discretise import BinPlan
 
     plan = BinPlan(tuple(table.plan.cuts[i] for i in order), tuple(table.plan.sizes[i] for i in order))
     plain = estimate_two_parents(triples_of(table, np.arange(len(ones)), ones), table.plan)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_t
 
-from naively.weighing.joint_gaussian import (
+from naively._weighing.joint_gaussian import (
     choose_joint_gaussian,
     count_moments,
     estimate_joint_gaussian,

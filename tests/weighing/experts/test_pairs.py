@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from naively.weighing import pairs
-from naively.weighing.ande import estimate_one_parent
-from naively.weighing.discretise import plan_bins
-from naively.weighing.pair_counts import count_pairs
-from naively.weighing.pairs import PairCorrections, choose, estimate_corrections, fit_pairs, screen
-from naively.weighing.softmax import Penalty, ScoreDesign
+from naively._weighing import pairs
+from naively._weighing.ande import estimate_one_parent
+from naively._weighing.discretise import plan_bins
+from naively._weighing.pair_counts import count_pairs
+from naively._weighing.pairs import PairCorrections, choose, estimate_corrections, fit_pairs, screen
+from naively._weighing.softmax import Penalty, ScoreDesign
 
 from .conftest import Table
 

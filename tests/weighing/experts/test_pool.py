@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from naively.weighing.pool import fit_log_pool, floor_log_proba, floor_share, temper
-from naively.weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, best_temperature, fit_softmax
+from naively._weighing.pool import fit_log_pool, floor_log_proba, floor_share, temper
+from naively._weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, best_temperature, fit_softmax
 
 
 def noisy_scores(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:

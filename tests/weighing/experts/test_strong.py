@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naively.weighing.strong import fit_strong
+from naively._weighing.strong import fit_strong
 
 from .conftest import Table
 from .stand_in import StandIn

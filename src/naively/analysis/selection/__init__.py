@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from naively.analysis.selection.by_evidence import SelectByEvidence
-from naively.analysis.selection.correlated import Correlated, drop_correlated
-from naively.analysis.selection.forward import ForwardSelection, forward_selection
+from naively.analysis.selection._by_evidence import SelectByEvidence
+from naively.analysis.selection._correlated import Correlated, drop_correlated
+from naively.analysis.selection._forward import ForwardSelection, forward_selection
 
 __all__ = ["Correlated", "ForwardSelection", "SelectByEvidence", "drop_correlated", "forward_selection"]

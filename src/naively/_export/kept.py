@@ -1,0 +1,111 @@
+"""The sample of rows in the model file.
+
+What a recipe does with the rows relies on their fitting the rest of the model: every value was counted, every class is
+there. A file of which this is not so is refused when it is read, and not by some later answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from naively._schema import Schema
+from naively.recipes import MOST_KEPT
+from naively.statistics._kept_rows import LARGEST_HASH, KeptRows
+from naively.statistics._plain import (
+    flag_from,
+    floats_from,
+    label_from,
+    require,
+    text_from,
+    whole_from,
+    whole_numbers_from,
+)
+from naively.statistics._statistics import Statistics
+from naively.typing import AnyArray, IntArray
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+def kept_to_dict(kept: KeptRows) -> dict[str, Any]:
+    """The sample of rows; missing numbers are null."""
+    return {
+        "capacity": int(kept.capacity),
+        "threshold": int(kept.threshold),
+        "hashes": kept.hashes.tolist(),
+        "codes": kept.codes.tolist(),
+        "weights": kept.weights.tolist(),
+        "columns": {
+            name: {
+                "numeric": cells.dtype.kind == "f",
+                "cells": [None if value is None or value != value else value for value in cells.tolist()],
+            }
+            for name, cells in kept.columns.items()
+        },
+    }
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def kept_from(entry: Mapping[str, Any], schema: Schema, statistics: Statistics) -> KeptRows:
+    """The inverse of `kept_to_dict`, for a model with these columns and, but for the sample, these statistics."""
+    capacity = whole_from(entry["capacity"], 1, MOST_KEPT)
+    hashes = whole_numbers_from(entry["hashes"], np.uint64)
+    n_rows = len(hashes)
+    codes = whole_numbers_from(entry["codes"], np.int64)
+    require(len(codes) == n_rows, "as many classes as kept rows")
+    require(bool(((codes >= 0) & (codes < len(statistics.classes))).all()), "a kept row has no class")
+    weights = floats_from(entry["weights"], (n_rows,))
+    require(bool((weights >= 0).all()), "a kept row has a negative weight")
+    of_class = np.bincount(codes, weights=weights, minlength=len(statistics.classes))
+    # Plain sums may round, but not to twice what they are.
+    require(bool((of_class <= 2 * statistics.class_weight.high).all()), "kept rows weigh more than all rows")
+    _refuse_disorder(capacity, hashes, codes)
+    threshold = _threshold_from(entry, hashes, weights, statistics)
+    names = {name: place for place, name in enumerate(schema.names)}
+    require(entry["columns"].keys() <= names.keys(), "kept cells of a column that is not there")
+    columns = {name: _cells_from(column, schema, names[name], n_rows) for name, column in entry["columns"].items()}
+    _refuse_uncounted(columns, statistics)
+    return KeptRows(capacity, hashes, codes, weights, columns, threshold)
+
+
+def _threshold_from(entry: Mapping[str, Any], hashes: AnyArray, weights: AnyArray, statistics: Statistics) -> int:
+    """The threshold; files that were written before there was one kept all rows up to the last, or all rows."""
+    last = int(hashes[-1]) if len(hashes) else 0
+    if "threshold" in entry:
+        return whole_from(entry["threshold"], last, LARGEST_HASH)
+    all_kept = weights.sum() >= statistics.class_weight.high.sum() * (1 - 1e-9)
+    return LARGEST_HASH if all_kept else last
+
+
+def _refuse_disorder(capacity: int, hashes: AnyArray, codes: IntArray) -> None:
+    """Rows stand in the order of their hashes, those with equal hashes in that of their classes, each once."""
+    new = hashes[1:] > hashes[:-1]
+    ascending = new | ((hashes[1:] == hashes[:-1]) & (codes[1:] > codes[:-1]))
+    require(bool(ascending.all()), "kept rows out of order")
+    require(int(new.sum()) + min(len(hashes), 1) <= capacity, "more kept rows than places for them")
+
+
+def _cells_from(entry: Mapping[str, Any], schema: Schema, place: int, n_rows: int) -> AnyArray:
+    """The kept cells of a column: numbers, texts or labels, as the column is read."""
+    name, cells = schema.names[place], entry["cells"]
+    numeric = flag_from(entry["numeric"])
+    require(isinstance(cells, list) and len(cells) == n_rows, f"the kept cells of {name!r} do not fit")
+    require(numeric == schema.is_numeric(place), f"the kept cells of {name!r} are of another kind than the column")
+    if numeric:
+        known = floats_from([0.0 if value is None else value for value in cells], (n_rows,))
+        return np.where([value is None for value in cells], np.nan, known)
+    read = text_from if schema.is_text(place) else label_from
+    result = np.empty(n_rows, dtype=object)
+    result[:] = [None if value is None else read(value) for value in cells]
+    return result
+
+
+def _refuse_uncounted(columns: Mapping[str, AnyArray], statistics: Statistics) -> None:
+    """Refuse rows with values that the tables do not know: they would have counted them."""
+    for table in statistics.tables.values():
+        for name in filter(columns.__contains__, table.columns):
+            require(table.knows(name, columns[name]), f"a kept row has a value in {name!r} that was not counted")

@@ -1,0 +1,107 @@
+"""The joint factors of a model: which columns they join, checked against the columns there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from naively._schema import position_of
+from naively.errors import ParameterError, brief, listed
+from naively.families import Categorical, Family, Gaussian, Joint, JointFamily
+from naively.smoothing import Smoothing
+
+
+def as_joints(factors: Any) -> tuple[Joint, ...]:
+    """Read the parameter `factors`.
+
+    Examples
+    --------
+    >>> as_joints([Joint("a", "b")])
+    (Joint('a', 'b'),)
+    """
+    if factors is None:
+        return ()
+    given = [factors] if isinstance(factors, Joint) else factors
+    if not isinstance(given, (list, tuple)) or not all(isinstance(one, Joint) for one in given):
+        raise ParameterError(f"factors must be a list of Joint(...), as in [Joint('a', 'b')]; got {brief(factors)}.")
+    return tuple(given)
+
+
+def joined(joints: Sequence[Joint], names: Sequence[str], families: Sequence[Family | None]) -> list[Family | None]:
+    """The family of each column, that of a joint factor for its members.
+
+    Parameters
+    ----------
+    joints : sequence of Joint
+    names : sequence of str
+        The model's columns.
+    families : sequence
+        How each would be read alone; None where nothing is known of it yet. A factor waits for all of its members.
+    """
+    result = list(families)
+    for joint, places in zip(joints, member_places(joints, names), strict=True):
+        alone = [families[place] for place in places]
+        family = None if None in alone else _bound(joint, [names[place] for place in places], alone, names)
+        for place in places:
+            result[place] = family
+    return result
+
+
+def member_places(joints: Sequence[Joint], names: Sequence[str]) -> list[list[int]]:
+    """The positions of the members of each factor; no column may be in two."""
+    index = {name: position for position, name in enumerate(names)}
+    places = [[position_of(column, index, repr(joint)) for column in joint.columns] for joint in joints]
+    everything = [place for members in places for place in members]
+    twice = [names[place] for place in dict.fromkeys(everything) if everything.count(place) > 1]
+    if twice:
+        raise ParameterError(
+            f"factors must have each column once, but {listed(twice)} stands more than once in {list(joints)!r}. Put "
+            "all columns that depend on one another into one Joint."
+        )
+    return places
+
+
+def _bound(joint: Joint, given: Sequence[str], alone: Sequence[Family | None], names: Sequence[str]) -> JointFamily:
+    """A factor with its columns, read as they would be alone."""
+    labels: dict[str, Any] = {}
+    for name, family in zip(given, alone, strict=True):
+        if isinstance(family, Categorical):
+            labels[name] = family.categories
+        elif family != Gaussian():
+            raise ParameterError(
+                f"{joint!r} joins labels and numbers, but the family of its column {name!r} is {family!r}. Use "
+                "Categorical() or Gaussian() for its members; options of the normal density belong to Joint(ties=, "
+                "ddof=, floor=)."
+            )
+    return JointFamily(
+        joint,
+        given=tuple(given),
+        columns=tuple(name for name in names if name in given),
+        labels=tuple(sorted(labels)),
+        numbers=tuple(sorted(set(given) - set(labels))),
+        declared=tuple(labels[name] for name in sorted(labels)),
+    )
+
+
+def one_rule(joints: Sequence[Joint], names: Sequence[str], rules: list[Smoothing], given: set[int]) -> list[Smoothing]:
+    """The smoothing of each column, where a rule given for one member of a factor is that of all.
+
+    Parameters
+    ----------
+    joints, names
+        As in `joined`.
+    rules : list of Smoothing
+        That of each column.
+    given : set of int
+        The positions of the columns whose rule was given by name.
+    """
+    result = list(rules)
+    for joint, places in zip(joints, member_places(joints, names), strict=True):
+        own = [rules[place] for place in places if place in given]
+        if any(rule != own[0] for rule in own):
+            raise ParameterError(
+                f"smoothing gives the columns of {joint!r} different rules, but their table is one. Give it one rule."
+            )
+        for place in places:
+            result[place] = own[0] if own else rules[places[0]]
+    return result

@@ -1,0 +1,359 @@
+"""Which columns a model has, what they held when first seen, and which family reads which.
+
+The rules of inference: numbers are numeric, whatever their type or storage; booleans, text and categorical types are
+categorical, but text with many words is prose (`naively._table.read.is_prose` has the rule); a column that mixes text
+and numbers must be told (``families={"column": "categorical"}``); a column without a single known cell waits
+for the first batch that has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from naively._read_only import read_only_property
+from naively._table.table import ArrayTable, Kind, SparseTable, Table
+from naively.errors import InputTypeError, ParameterError, SchemaError, listed, warn
+from naively.families import ByKind, Family, as_family
+from naively.statistics.base import Summary, in_words
+from naively.typing import IntArray, Label
+
+HELD = {
+    "number": "numbers",
+    "truth": "booleans",
+    "label": "text or categories",
+    "text": "prose",
+    "mixed": "values of several types",
+    "empty": "nothing",
+}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a model, fixed when first fitted and checked ever after.
+
+    Parameters
+    ----------
+    names : tuple of str
+    kinds : tuple of Kind
+        What each column held when first seen.
+    summaries : tuple of tuples of Summary
+        The statistics kept of each column; none while nothing is known of it.
+    named : bool
+        Whether the columns are matched by name (they came from a data frame) or by position.
+    declared : dict
+        By column name, the values that the column's type declares, where its family wants to know them.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    summaries: tuple[tuple[Summary, ...], ...]
+    named: bool
+    declared: Mapping[str, tuple[Label, ...]] = field(default_factory=dict, hash=False)
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
+
+    @read_only_property
+    def by_summary(self) -> dict[Summary, IntArray]:
+        """The positions of the columns that are counted together."""
+        if len(self.names) > 1 and len(set(map(id, self.summaries))) == 1:  # a wide array: one look will do
+            return {summary: np.arange(len(self.names)) for summary in self.summaries[0]}
+        groups: dict[Summary, list[int]] = {}
+        for position, summaries in enumerate(self.summaries):
+            for summary in summaries:
+                groups.setdefault(summary, []).append(position)
+        return {summary: np.array(members, dtype=np.int64) for summary, members in groups.items()}
+
+    def is_numeric(self, position: int) -> bool:
+        """Whether a column is read as numbers."""
+        name = self.names[position]
+        return any(
+            name in summary.numbers if summary.kind == "joint" else summary.kind in ("moments", "histogram")
+            for summary in self.summaries[position]
+        )
+
+    def is_text(self, position: int) -> bool:
+        """Whether a column is read as prose."""
+        return any(summary.kind == "tokens" for summary in self.summaries[position])
+
+    @classmethod
+    def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
+        """The schema of a first table, with the families that read its columns."""
+        summaries = summaries_of(table.names, table.kinds, families)
+        declared = declared_by(table, table.names, range(table.n_columns), families)
+        return cls(tuple(table.names), tuple(table.kinds), summaries, table.named, declared)
+
+    def with_declared(self, families: Sequence[Family | None]) -> list[Family | None]:
+        """The families of the columns, told what the columns' types declare."""
+        told: dict[tuple[int, tuple[Label, ...] | None], Family] = {}  # equal ones stay one object, and one group
+        result: list[Family | None] = []
+        for name, family in zip(self.names, families, strict=True):
+            if family is None or not family.reads_declared:
+                result.append(family)
+                continue
+            labels = self.declared.get(name)
+            result.append(told.setdefault((id(family), labels), family.with_declared(labels)))
+        return result
+
+    def locate(self, table: Table) -> IntArray | None:
+        """The table's position of each column of the model, -1 for one that the table lacks; says what is odd.
+
+        None stands for "the same columns in the same order", the usual case.
+        """
+        if self.named and table.named:
+            positions = self._by_name(table)
+        else:
+            positions = None
+            if table.n_columns != len(self.names):
+                raise SchemaError(
+                    f"X has {table.n_columns} features, but NaiveBayes is expecting {len(self.names)} features as "
+                    "input. Columns without names are matched by position; data frames are matched by name."
+                )
+            if self.named != table.named:
+                have, fitted = ("has", "without") if table.named else ("does not have valid", "with")
+                warn(
+                    f"X {have} feature names, but NaiveBayes was fitted {fitted} feature names: the columns are "
+                    "matched by position.",
+                    UserWarning,
+                )
+        self._check_kinds(table, positions)
+        return positions
+
+    def _by_name(self, table: Table) -> IntArray | None:
+        if tuple(table.names) == self.names:
+            return None
+        there = {name: position for position, name in enumerate(table.names)}
+        absent = [name for name in self.names if name not in there]
+        extra = [name for name in there if name not in self._position]
+        if len(absent) == len(self.names) and absent:
+            raise SchemaError(
+                f"X has none of the model's columns. Expected {listed(self.names)}; got {listed(table.names)}."
+            )
+        if absent:
+            warn(f"X lacks the columns {listed(absent)}: their cells are treated as missing.")
+        if extra:
+            warn(f"X has columns that the model does not know, which are ignored: {listed(extra)}.")
+        return np.array([there.get(name, -1) for name in self.names], dtype=np.int64)
+
+    @cached_property
+    def _all_numeric(self) -> bool:
+        return set(self.kinds) <= {"number", "truth"}
+
+    def _check_kinds(self, table: Table, positions: IntArray | None) -> None:
+        """Refuse a column whose cells changed their nature since the model was first fitted."""
+        if self._all_numeric and isinstance(table, (ArrayTable, SparseTable)):
+            return
+        for place, before in enumerate(self.kinds):
+            position = place if positions is None else int(positions[place])
+            if position >= 0 and not _compatible(before, table.kinds[position]):
+                raise InputTypeError(
+                    f"Column {self.names[place]!r} held {HELD[before]} when the model was fitted and holds "
+                    f"{HELD[table.kinds[position]]} now. Convert it back, or fit a new model."
+                )
+
+    def completed(self, table: Table, positions: IntArray | None, assign: Any) -> Schema:
+        """The schema with what this table tells of columns that had been empty so far, and of declared values.
+
+        `assign` gives the families of the columns from their names, their kinds, what was kept of them and, by place,
+        their cells.
+        """
+        if "empty" not in self.kinds and not self.declared:
+            return self
+        there = [place if positions is None else int(positions[place]) for place in range(len(self.names))]
+        kinds = tuple(
+            table.kinds[position] if kind == "empty" and position >= 0 else kind
+            for kind, position in zip(self.kinds, there, strict=True)
+        )
+        families = assign(self.names, kinds, self.summaries, lambda place: table.column(there[place]))
+        found = summaries_of(self.names, kinds, families)
+        summaries = tuple(old or new for old, new in zip(self.summaries, found, strict=True))
+        declared = merged_declarations(self.declared, declared_by(table, self.names, there, families))
+        return Schema(self.names, kinds, summaries, self.named, declared)
+
+    def merged(self, other: Schema) -> Schema:
+        """The union of two schemas, which must agree on the columns they share."""
+        if self == other:
+            return self
+        if not (self.named and other.named) and len(self.names) != len(other.names):
+            raise SchemaError(
+                f"The models have {len(self.names)} and {len(other.names)} columns without names, so they cannot be "
+                "matched. Fit them on data frames, whose columns are matched by name."
+            )
+        columns = dict(zip(self.names, zip(self.kinds, self.summaries, strict=True), strict=True))
+        for name, kind, summary in zip(other.names, other.kinds, other.summaries, strict=True):
+            columns[name] = _agreed(name, columns[name], (kind, summary)) if name in columns else (kind, summary)
+        kinds, summaries = zip(*columns.values(), strict=True)
+        declared = merged_declarations(self.declared, other.declared)
+        return Schema(tuple(columns), kinds, summaries, self.named and other.named, declared)
+
+
+def _compatible(before: Kind, now: Kind) -> bool:
+    alike: tuple[tuple[Kind, ...], ...] = (("number", "truth"), ("label", "text"))
+    unknown = {"empty", "mixed"} & {before, now}
+    return before == now or bool(unknown) or any(before in kinds and now in kinds for kinds in alike)
+
+
+Held = tuple[Kind, tuple[Summary, ...]]
+
+
+def _agreed(name: str, mine: Held, theirs: Held) -> Held:
+    """What two models say of a column that both have."""
+    (my_kind, my_summary), (their_kind, their_summary) = mine, theirs
+    clash = my_summary != their_summary and my_summary and their_summary
+    if clash and any(summary.cuts for summary in (*my_summary, *their_summary)):
+        raise SchemaError(
+            f"Column {name!r} does not fit: the two sides cut numbers into bins at other points, and counts under "
+            "different cuts cannot be added. Fit the second model with cuts=first.cuts_."
+        )
+    if clash or not _compatible(my_kind, their_kind):
+        raise SchemaError(
+            f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {in_words(my_summary)}; the other "
+            f"{HELD[their_kind]} kept as {in_words(their_summary)}. Use the same families on both sides."
+        )
+    return (their_kind if my_kind == "empty" else my_kind), my_summary or their_summary
+
+
+def summaries_of(
+    names: Sequence[str], kinds: Sequence[Kind], families: Sequence[Family | None]
+) -> tuple[tuple[Summary, ...], ...]:
+    """The statistics that each column's family needs, once it is known to be able to read the column."""
+    alike = len(names) > 1 and len(set(map(id, families))) == 1 and len(set(kinds)) == 1
+    if alike and not (families[0] is not None and families[0].together):  # a wide array: one look will do
+        return summaries_of(names[:1], kinds[:1], families[:1]) * len(names)
+    known: dict[tuple[int, Kind], tuple[Summary, ...]] = {}
+    result = []
+    for name, kind, family in zip(names, kinds, families, strict=True):
+        key = (id(family), kind)
+        if key not in known:
+            if family is not None:
+                require_readable(name, kind, family)
+            known[key] = () if family is None else family.summaries
+        found = known[key]
+        if family is not None and family.together:
+            found = tuple(summary for summary in found if summary.concerns(name))
+        result.append(found)
+    return tuple(result)
+
+
+def declared_by(
+    table: Table, names: Sequence[str], positions: Sequence[int], families: Sequence[Family | None]
+) -> dict[str, tuple[Label, ...]]:
+    """The values that the types of the columns declare, none of them if need be, where the family wants to know."""
+    if len(set(map(id, families))) == 1 and (families[0] is None or not families[0].reads_declared):
+        return {}  # a wide array: one look will do
+    return {
+        name: (table.declared(position) or ()) if position >= 0 else ()
+        for name, position, family in zip(names, positions, families, strict=True)
+        if family is not None and family.reads_declared
+    }
+
+
+def merged_declarations(
+    first: Mapping[str, tuple[Label, ...]], second: Mapping[str, tuple[Label, ...]]
+) -> dict[str, tuple[Label, ...]]:
+    """All values that either side declares."""
+    both = {**first, **second}
+    return {name: tuple(dict.fromkeys((*first.get(name, ()), *labels))) for name, labels in both.items()}
+
+
+def require_readable(name: str, kind: Kind, family: Family) -> None:
+    """Refuse a family that cannot read what the column holds."""
+    if kind not in family.accepts:
+        readable = " or ".join(HELD[accepted] for accepted in family.accepts if accepted not in ("empty", "mixed"))
+        raise InputTypeError(
+            f"Column {name!r} holds {HELD[kind]}, which {family.name()!r} cannot read: it reads {readable}. Convert "
+            "the column or choose another family."
+        )
+
+
+class Defaults(Protocol):
+    """What columns are read with that were given no family: a recipe has these."""
+
+    @property
+    def numeric(self) -> Family:
+        """For numbers."""
+
+    @property
+    def categorical(self) -> Family:
+        """For labels."""
+
+    @property
+    def text(self) -> Family:
+        """For prose."""
+
+
+def assign_families(
+    names: Sequence[str],
+    kinds: Sequence[Kind],
+    families: Any,
+    defaults: Defaults,
+    by_kind: Callable[[ByKind, int], Family],
+) -> list[Family | None]:
+    """The family of each column: the given one, or the inferred one; None where nothing is known yet.
+
+    Parameters
+    ----------
+    names, kinds : sequences
+        The columns, and what they hold.
+    families : None, family, name, mapping or ByKind
+        What the user gave: one for all, by column name or position, or by what the columns hold.
+    defaults : Defaults
+        What is used for columns that were given none.
+    by_kind : callable
+        The family that a `ByKind` chooses for the numbers of the column at a place.
+    """
+    if isinstance(families, ByKind):
+        inferred = [
+            _inferred(name, kind, families.numbers, families.of_truths() if kind == "truth" else families.labels, None)
+            for name, kind in zip(names, kinds, strict=True)
+        ]
+        if families.counts is None and families.binary is None:
+            return inferred
+        return [
+            by_kind(families, place) if kind == "number" else family
+            for place, (kind, family) in enumerate(zip(kinds, inferred, strict=True))
+        ]
+    if families is None or isinstance(families, Mapping):
+        given = _given_families(names, families or {})
+        numeric, categorical, text = defaults.numeric, defaults.categorical, defaults.text
+        return [
+            given.get(place) or _inferred(name, kind, numeric, categorical, text)
+            for place, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        ]
+    return [as_family(families)] * len(names)
+
+
+def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family, text: Family | None) -> Family | None:
+    if kind == "mixed":
+        raise InputTypeError(
+            f"Column {name!r} mixes text with numbers or booleans. Convert it to one type, or say "
+            f'families={{"{name}": "categorical"}} to take each value as a category.'
+        )
+    if kind == "empty":
+        return None
+    if kind == "text" and text is not None:
+        return text
+    return numeric if kind == "number" else categorical
+
+
+def _given_families(names: Sequence[str], families: Mapping[Any, Any]) -> dict[int, Family]:
+    index = {name: position for position, name in enumerate(names)}
+    given = {}
+    for key, value in families.items():
+        given[position_of(key, index, "families")] = as_family(value, f"families[{key!r}]")
+    return given
+
+
+def position_of(key: Any, index: Mapping[str, int], where: str) -> int:
+    """The position of a column given by name or by position."""
+    if isinstance(key, str) and key in index:
+        return index[key]
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and -len(index) <= key < len(index):
+        return int(key) % len(index)
+    raise ParameterError(f"{where} names the column {key!r}, which is not among {listed(index, 20)}.")

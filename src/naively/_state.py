@@ -1,0 +1,190 @@
+"""What a model has learnt, as one value that never changes: it is taken whole, and replaced whole.
+
+An answer takes the state once and computes from that alone, so it is the answer of one state even while other threads
+learn. Whoever learns makes a new state and puts it in the place of the old one by a single assignment, under a lock
+that belongs to the model.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from naively._read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
+from naively._schema import Schema
+from naively.statistics._statistics import Statistics, merged_classes
+from naively.typing import AnyArray
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The fitted state of a model.
+
+    Parameters
+    ----------
+    schema : Schema
+    statistics : Statistics
+        Among all classes, those that were only declared included.
+    declared : ndarray
+        The classes that `partial_fit` was told of.
+    estimates : list
+        One element: None, or the parameters that were in force and what was estimated under them, a pair that is
+        replaced whole. Two threads that find none at once both estimate, and the same.
+    """
+
+    schema: Schema
+    statistics: Statistics
+    declared: AnyArray
+    estimates: list[tuple[Any, Any] | None] = field(default_factory=lambda: [None], repr=False)
+
+    @classmethod
+    def of(cls, schema: Schema, statistics: Statistics, declared: AnyArray) -> State:
+        """The state of these statistics, none of whose arrays can be written to any more."""
+        statistics = statistics.with_classes(merged_classes(statistics.classes, declared))
+        if type(schema.declared) is dict:  # all else in a schema cannot change as it is
+            object.__setattr__(schema, "declared", ReadOnlyDict(schema.declared))
+        for part in (statistics, declared):
+            make_read_only(part)
+        return cls(schema, statistics, declared)
+
+    @read_only_property
+    def feature_names(self) -> AnyArray:
+        """The names of the columns."""
+        return np.array(self.schema.names, dtype=object)
+
+    def __copy__(self) -> State:
+        """The same with estimates of its own: two models may have other parameters."""
+        return State(self.schema, self.statistics, self.declared)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return self.__copy__()  # nothing in it can change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return State.of, (self.schema, self.statistics, self.declared)
+
+
+# -- parameters as they were ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Was:
+    """What a parameter that can change in place held."""
+
+    kind: type
+    parts: Any
+
+    def still_is(self, value: Any) -> bool:
+        if type(value) is not self.kind:
+            return False
+        if isinstance(value, np.ndarray):
+            return bool(self.parts == _content(value))
+        parts = _parts(value)
+        return parts is not None and unchanged(self.parts, parts)
+
+
+def _content(array: AnyArray) -> tuple[Any, ...]:
+    """All that an array holds, so that equal contents compare equal, NaN and all."""
+    cells = tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
+    return array.dtype, array.shape, cells
+
+
+def as_it_is(parameters: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The parameters with what they hold now: those that can change in place are copied, all others are kept."""
+    return tuple(map(_as_it_is, parameters))
+
+
+def unchanged(before: tuple[Any, ...], parameters: tuple[Any, ...]) -> bool:
+    """Whether the parameters hold what they held when `as_it_is` was asked.
+
+    A value that cannot change is compared by identity: a model that is given an equal one estimates once more, and the
+    same. Such values are their own snapshots, and others never are, so identity says it all for both.
+    """
+    if len(before) != len(parameters):
+        return False
+    for was, now in zip(before, parameters, strict=True):
+        if was is not now and not (type(was) is _Was and was.still_is(now)):
+            return False
+    return True
+
+
+def _as_it_is(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float, np.generic)):
+        return value
+    if isinstance(value, np.ndarray):
+        return _Was(type(value), _content(value))
+    parts = _parts(value)
+    if parts is None:  # unknown to us: a tokenizer, say
+        return value
+    kept = as_it_is(parts)
+    if not _can_change(value) and all(one is other for one, other in zip(kept, parts, strict=True)):
+        return value
+    return _Was(type(value), kept)
+
+
+def _can_change(value: Any) -> bool:
+    return not isinstance(value, tuple) and not fields_of(value)
+
+
+def _parts(value: Any) -> tuple[Any, ...] | None:
+    """What a value consists of; None if that cannot be seen."""
+    if isinstance(value, Mapping):
+        return (*value.keys(), *value.values())
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    if isinstance(value, (set, frozenset)):
+        return tuple(sorted(value, key=repr))
+    if hasattr(type(value), "__array__"):
+        return (np.asarray(value),)
+    names = fields_of(value)
+    return tuple(getattr(value, name) for name in names) if names else None
+
+
+# -- locks ------------------------------------------------------------------------------------------------------------
+
+_guard = threading.Lock()
+_locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+
+
+def learning_lock(model: Any) -> Any:
+    """The lock of a model, to be held from reading its state until the next one is in place.
+
+    It is kept beside the model and not in it, so that models are copied and pickled without.
+    """
+    with _guard:
+        return _locks.setdefault(model, threading.RLock())
+
+
+def _forget_locks() -> None:
+    global _guard, _locks
+    _guard, _locks = threading.Lock(), WeakKeyDictionary()
+
+
+if hasattr(os, "register_at_fork"):  # what another thread of the parent had locked would stay locked in the child
+    os.register_at_fork(after_in_child=_forget_locks)
+
+
+# -- answers of one state ---------------------------------------------------------------------------------------------
+
+Model = TypeVar("Model", bound=Any)
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+def of_one_state(method: Callable[Concatenate[Model, Given], Answer]) -> Callable[Concatenate[Model, Given], Answer]:
+    """A method that answers from the model as it is when the call begins, whatever other threads do until it ends.
+
+    Every public method and property that reads what was learnt has this.
+    """
+
+    @wraps(method)
+    def answer(self: Model, *args: Given.args, **options: Given.kwargs) -> Answer:
+        return method(self._taken(), *args, **options)
+
+    return cast("Callable[Concatenate[Model, Given], Answer]", answer)

@@ -1,0 +1,383 @@
+"""The door: whatever the user holds becomes a `Table`, checked once."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from naively._table.columns import Column, ColumnsTable
+from naively._table.labels import (
+    LARGEST_EXACT,
+    as_label,
+    categories_of,
+    encode_array,
+    encode_objects,
+    encode_series,
+    exact_array,
+    is_missing,
+    object_array,
+)
+from naively._table.table import ArrayTable, Kind, SparseTable, Table, made_up_names
+from naively._text.tokenise import words
+from naively.errors import InputError, InputTypeError, SchemaError, listed
+from naively.typing import AnyArray, IntArray, Label
+
+PROSE_CELLS = 256
+PROSE_WORDS = 8
+PROSE_DISTINCT = 0.5
+PROSE_UNCAPITALISED = 0.5
+PROSE_CHARACTERS = 500
+"""A column of text is prose if its first cells have so many words without digits on average, such a share of the cells
+is distinct, and such a share of the words does not begin with a capital (unless it is all capitals). No more than so
+many characters of a cell are looked at."""
+
+SMALL_FRAME = 1 << 18
+"""A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
+
+
+def read_table(X: Any) -> Table:
+    """Read an array, data frame, sparse matrix, list of dicts, or mapping of columns; a table has been read."""
+    if isinstance(X, Table):
+        return X
+    if isinstance(X, np.ndarray):
+        return array_table(X)
+    if (small := _small_pandas_table(X)) is not None:
+        return small
+    if _is_sparse(X):
+        return SparseTable(_checked_csr(X))
+    if isinstance(X, Mapping):
+        return _mapping_table(X)
+    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], Mapping):
+        return _records_table(X)
+    frame = _as_frame(X)
+    return array_table(_as_array(X)) if frame is None else _frame_table(frame)
+
+
+def named(X: Any, names: Any) -> Table:
+    """An array or sparse matrix with names for its columns, to be used wherever a table X is.
+
+    The names come through to `explain`, `parameters` and ``feature_names_in_``, and columns are matched by name.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        It is not copied.
+    names : sequence of str
+        One for each column, distinct, for example ``vectorizer.get_feature_names_out()``.
+
+    Returns
+    -------
+    Table
+        It has a ``shape`` and gives rows by ``table[rows]``, as cross-validation wants.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes, named
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> vectorizer = CountVectorizer()
+    >>> counts = vectorizer.fit_transform(["free prize now", "lunch now", "free cash", "home for lunch"])
+    >>> X = named(counts, vectorizer.get_feature_names_out())
+    >>> model = NaiveBayes("textbook", families="multinomial").fit(X, ["spam", "ham", "spam", "ham"])
+    >>> model.parameters()["free"]["probability"].round(3).tolist()
+    [0.083, 0.25]
+    """
+    table = read_table(X)
+    if table.named:
+        raise InputTypeError(
+            f"named(X, names) is for arrays and sparse matrices; this {type(X).__name__} has names already: "
+            f"{listed(table.names)}. Rename its columns instead."
+        )
+    if isinstance(names, str) or not hasattr(names, "__len__"):
+        raise InputTypeError(f"named(X, names) needs a list of names, one for each column; got {names!r:.60}.")
+    given = tuple(_checked_name(name) for name in names)
+    if len(given) != table.n_columns:
+        raise SchemaError(f"named(X, names) needs a name for each of the {table.n_columns} columns, got {len(given)}.")
+    if len(set(given)) < len(given):
+        duplicated = [name for name, count in Counter(given).items() if count > 1]
+        raise SchemaError(f"Column names must be distinct, but {listed(duplicated)} occur more than once.")
+    return table.renamed(given)
+
+
+def array_table(values: AnyArray) -> Table:
+    """The table of a NumPy array."""
+    if values.ndim != 2:
+        hint = "Reshape your data with X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row."
+        raise InputError(f"Expected 2D array, got {values.ndim}D array instead, of shape {values.shape}. {hint}")
+    kind = values.dtype.kind
+    if kind in "biuf":
+        return ArrayTable(values)
+    if kind == "c":
+        raise InputTypeError(
+            f"Complex data not supported: X has dtype {values.dtype}. Give real and imaginary parts a column each."
+        )
+    if kind in "OUT":
+        names = made_up_names(values.shape[1])
+        columns = [object_column(name, values[:, position]) for position, name in enumerate(names)]
+        return ColumnsTable(columns, len(values), named=False)
+    advice = "Turn dates into numbers first." if kind in "mM" else "Decode the bytes first." if kind == "S" else ""
+    raise InputTypeError(f"X must hold numbers, booleans or text, got an array of dtype {values.dtype}. {advice}")
+
+
+def object_column(name: str, values: AnyArray) -> Column:
+    """A column of arbitrary Python objects; its kind is that of its known cells."""
+    kind = _kind_of_objects(values, f"Column {name!r}")
+
+    def numbers() -> AnyArray:
+        number: Any = np.longdouble if np.longdouble in map(type, values) else float
+        try:
+            return np.array([number("nan" if is_missing(value) else value) for value in values])
+        except OverflowError as error:
+            raise InputError(f"Column {name!r} holds a whole number too large for a float64: {error}.") from error
+
+    if kind == "label" and is_prose(values[:PROSE_CELLS].tolist()):
+        kind = "text"
+    return Column(
+        name, kind, numbers, lambda: encode_array(np.asarray(values), f"Column {name!r}"), None, values.tolist
+    )
+
+
+def _kind_of_objects(values: AnyArray, where: str) -> Kind:
+    if values.dtype.kind in "UT":
+        return "label"
+    kinds: set[Kind] = set()
+    for value_type in {type(value) for value in values}:
+        examples = ((row, value) for row, value in enumerate(values) if type(value) is value_type)
+        row, known = next(((row, value) for row, value in examples if not is_missing(value)), (0, None))
+        if known is None:
+            continue
+        label = as_label(known, f"{where}, row {row}")
+        kinds.add("label" if isinstance(label, str) else "truth" if isinstance(label, bool) else "number")
+    if len(kinds) > 1:
+        return "mixed"
+    return kinds.pop() if kinds else "empty"
+
+
+def is_prose(cells: Sequence[Any]) -> bool:
+    """Whether a column of text is prose, judged by its first cells: not names, codes or a few long answers.
+
+    Examples
+    --------
+    >>> is_prose(["Please find attached the report that you asked for last week.", "red"])
+    False
+    >>> is_prose(["Please find attached the report that you asked for last week.", None])
+    True
+    >>> is_prose(["Flat 3, 12 Long Lane, Little Snoring, Near Fakenham, Norfolk, England, United Kingdom"])
+    False
+    """
+    texts = [cell[:PROSE_CHARACTERS] for cell in cells if isinstance(cell, str)]
+    n_characters = sum(map(len, texts))
+    if n_characters < 2 * PROSE_WORDS * max(len(texts), 1) or len(set(texts)) < PROSE_DISTINCT * len(texts):
+        return False
+    found = [word for text in texts for word in _prose_words(text)]
+    n_names = sum(word[0].isupper() and not word.isupper() for word in found)
+    return len(found) >= PROSE_WORDS * len(texts) and len(found) - n_names >= PROSE_UNCAPITALISED * len(found)
+
+
+def _prose_words(text: str) -> list[str]:
+    """The words that can be of prose: no digits, at most one of what stands between spaces (no code, link or path)."""
+    if text.isascii():
+        pieces = (words(piece, lowercase=False) for piece in text.split())
+        found = [piece[0] for piece in pieces if piece]
+    else:
+        found = words(text, lowercase=False)  # scripts that put no spaces between words
+    return [word for word in found if not any(map(str.isdigit, word))]
+
+
+def _mapping_table(columns: Mapping[Any, Any]) -> Table:
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        raise InputError(f"The columns of X must have equal lengths, got lengths {sorted(lengths)}.")
+    read = [object_column(_checked_name(name), object_array(values)) for name, values in columns.items()]
+    return ColumnsTable(read, lengths.pop() if lengths else 0)
+
+
+def _records_table(records: Sequence[Any]) -> Table:
+    names: dict[Any, None] = {}
+    for row, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise InputTypeError(f"X must hold a dict per row, but row {row} is of type {type(record).__name__}.")
+        names.update(dict.fromkeys(record))
+    return _mapping_table({name: [record.get(name) for record in records] for name in names})
+
+
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, (str, int, np.integer)):
+        raise SchemaError(f"Column names must be strings, got {name!r} of type {type(name).__name__}.")
+    return str(name)
+
+
+def _as_frame(X: Any) -> Any:
+    """X as an eager narwhals frame, or None if it is no data frame."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(X, eager_only=True)
+    except TypeError as error:
+        if hasattr(X, "collect") or hasattr(X, "lazy"):
+            raise InputTypeError(f"X is a lazy frame ({type(X).__name__}); collect it first. ({error})") from error
+        return None
+    except nw.exceptions.DuplicateError as error:
+        raise SchemaError(f"Column names must be distinct: {error}. Rename the columns.") from error
+
+
+def _frame_table(frame: Any) -> Table:
+    names = frame.columns
+    given = all(isinstance(name, str) for name in names)
+    if not given and any(isinstance(name, str) for name in names):
+        raise InputTypeError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{sorted({type(name).__name__ for name in names})} as feature name / column name types. "
+            "If you want feature names to be stored and validated, convert them all to strings, by using "
+            "X.columns = X.columns.astype(str) for example."
+        )
+    shown = names if given else made_up_names(len(names))
+    columns = [_series_column(name, frame[:, position]) for position, name in enumerate(shown)]
+    return ColumnsTable(columns, len(frame), named=given)
+
+
+def _small_pandas_table(X: Any) -> Table | None:
+    """A small pandas frame of numbers that fit one array, read in one step; None for anything else."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame) or len(X) > SMALL_FRAME or not X.columns.is_unique:
+        return None
+    names = tuple(X.columns.tolist())
+    if not names or len(X) * len(names) > SMALL_FRAME or not all(isinstance(name, str) for name in names):
+        return None
+    dtypes = X.dtypes.tolist()
+    if not all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes):
+        return None
+    values = X.to_numpy()
+    wide = values.dtype.kind == "f" and any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes)
+    rounded = wide and bool((np.abs(values) >= LARGEST_EXACT).any())
+    return None if rounded else ArrayTable(values, names)
+
+
+def _series_column(name: str, series: Any) -> Column:
+    import narwhals as nw
+
+    dtype = series.dtype
+    where = f"Column {name!r}"
+    if dtype.is_numeric():
+        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where))
+    if dtype == nw.Boolean:
+        return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where))
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        prose = dtype == nw.String and is_prose(series[:PROSE_CELLS].to_list())
+        kind: Kind = "text" if prose else "label"
+        declared = None if dtype == nw.String else lambda: [as_label(label, where) for label in categories_of(series)]
+        return Column(name, kind, lambda: np.empty(0), lambda: encode_series(series, where), declared, series.to_list)
+    if dtype in (nw.Object, nw.Unknown):
+        return object_column(name, object_array(series.to_list()))
+    advice = "Turn dates and times into numbers first (days since a reference date, month, weekday)."
+    raise InputTypeError(
+        f"{where} has the type {dtype}, which no family reads: numbers, booleans, text and categories are read. "
+        f"{advice if dtype.is_temporal() else 'Convert or drop the column.'}"
+    )
+
+
+def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
+    """Numbers as labels; whole ones with gaps between them are not taken through floats, which would round them."""
+    if series.dtype.is_decimal():
+        return _decimal_labels(series, where)
+    if series.dtype.is_integer() and (_is_wide(series) or series.to_numpy().dtype.kind not in "iu"):
+        return encode_objects(series.to_list(), where)
+    return encode_array(_numbers_of(series), where)
+
+
+def _decimal_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
+    """Decimals as labels: whole numbers or floats, which must tell them apart."""
+    cells = series.to_list()
+    numbers = {cell: _as_number(cell) for cell in dict.fromkeys(cells) if not is_missing(cell)}
+    if len(set(numbers.values())) < len(numbers):
+        raise InputError(f"{where} holds decimals that float64 cannot tell apart. Turn the column into text.")
+    return encode_objects([numbers.get(cell) for cell in cells], where)
+
+
+def _as_number(cell: Any) -> int | float:
+    return int(cell) if cell == int(cell) else float(cell)
+
+
+def _is_wide(series: Any) -> bool:
+    """Whether the column holds integers of 128 bits, which NumPy does not have."""
+    import narwhals as nw
+
+    return series.dtype in (nw.Int128, nw.UInt128)
+
+
+def _numbers_of(series: Any) -> AnyArray:
+    if not _is_wide(series):
+        values: AnyArray = series.to_numpy()
+        if values.dtype.kind in "biuf":
+            return values
+    return np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()], dtype=np.float64)
+
+
+def _truths_of(series: Any) -> AnyArray:
+    values = series.to_numpy()
+    if values.dtype.kind == "b":
+        return np.asarray(values)
+    return np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()])
+
+
+def _is_sparse(X: Any) -> bool:
+    if not hasattr(X, "tocsr"):
+        return False
+    from scipy import sparse
+
+    return bool(sparse.issparse(X))
+
+
+def _checked_csr(X: Any) -> Any:
+    if X.ndim != 2:
+        raise InputError(f"Expected 2D array, got a sparse array of shape {X.shape} instead. Reshape your data.")
+    if X.dtype.kind == "c":
+        raise InputTypeError("Complex data not supported: give real and imaginary parts a column each.")
+    if X.dtype.kind not in "biuf":
+        raise InputTypeError(f"A sparse X must hold numbers or booleans, got dtype {X.dtype}.")
+    _refuse_impossible_indices(X)
+    matrix = X.tocsr()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _refuse_impossible_indices(X: Any) -> None:
+    """Refuse a compressed or COO matrix that points outside of itself: SciPy does not look, and compiled loops obey."""
+    if X.format in ("csr", "csc", "bsr"):
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        across = X.shape[0] // block[0] if X.format == "csc" else X.shape[1] // block[1]
+        along = (X.shape[1] if X.format == "csc" else X.shape[0] // block[0]) + 1
+        ascending = len(X.indptr) == along and X.indptr[0] == 0 and not (np.diff(X.indptr) < 0).any()
+        stored = min(len(X.indices), len(X.data))
+        fine = ascending and X.indptr[-1] <= stored and _all_below(X.indices[: X.indptr[-1]], across)
+    elif X.format == "coo":
+        fine = all(_all_below(indices, size) for indices, size in zip((X.row, X.col), X.shape, strict=True))
+    else:
+        return
+    if not fine:
+        raise InputError(
+            f"The sparse X of shape {X.shape} is damaged: its indices point outside of it. Build it again; "
+            "X.check_format() of SciPy tells more."
+        )
+
+
+def _all_below(indices: AnyArray, size: int) -> bool:
+    return not len(indices) or (int(indices.min()) >= 0 and int(indices.max()) < size)
+
+
+def _as_array(X: Any) -> AnyArray:
+    if isinstance(X, str) or not (hasattr(X, "__array__") or hasattr(X, "__len__")):
+        raise InputTypeError(
+            f"X must be an array, a data frame, a sparse matrix or a list of dicts, got {type(X).__name__}."
+        )
+    try:
+        array = exact_array(X)  # a list that mixes text, large whole numbers and fractions keeps them all
+    except ValueError:
+        lengths = sorted({len(row) if hasattr(row, "__len__") else 1 for row in X})
+        raise InputError(f"The rows of X must have equal lengths, got rows of lengths {lengths}.") from None
+    return np.array(X, dtype=object) if array.dtype.kind in "US" and isinstance(X, (list, tuple)) else array

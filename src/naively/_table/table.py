@@ -1,0 +1,321 @@
+"""Tables: named columns of equal length, however they are stored, never copied whole.
+
+A table is read by rows: `numbers` gives a block of float64 with NaN where a cell is missing, `integers` the same as
+int64, `labels` a whole column of codes. Which of them is asked for is the families' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from naively._table.labels import LARGEST_EXACT, encode_array
+from naively.errors import InputError, InputTypeError
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+Kind = Literal["number", "truth", "label", "text", "mixed", "empty"]
+"""What a column holds: numbers, booleans, names or categories, prose, several of these, or nothing known at all."""
+
+NO_INTEGER = np.iinfo(np.int64).min
+"""What `integers` gives for a cell that is missing."""
+
+NOT_WHOLE = NO_INTEGER + 1
+"""What `integers` gives for a cell that is not a whole number, or one too large to be told from its neighbours or from
+these marks."""
+
+
+class Cells(NamedTuple):
+    """Where the numbers of some rows lie in memory: ``addresses[column] + row * stride`` bytes.
+
+    Parameters
+    ----------
+    dtype : dtype
+        float32 or float64.
+    addresses : ndarray
+        Of each column's first cell.
+    stride : int
+        The bytes from one row to the next.
+    owners : object
+        What must stay alive as long as the cells are read.
+    """
+
+    dtype: Any
+    addresses: IntArray
+    stride: int
+    owners: Any
+
+
+class Table:
+    """Named columns of equal length; the subclasses differ in how the cells are stored.
+
+    Attributes
+    ----------
+    n_rows : int
+    names : sequence of str
+        One per column, distinct.
+    named : bool
+        Whether the user gave the names, or they were made up here (x0, x1, ...).
+    """
+
+    n_rows: int
+    named: bool = True
+
+    @property
+    def names(self) -> Sequence[str]:
+        raise NotImplementedError  # pragma: no cover
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, as of an array: what cross-validation asks for."""
+        return self.n_rows, self.n_columns
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, rows: Any) -> Table:
+        """Some rows, by a slice, a mask or their positions."""
+        return self.only_rows(np.arange(self.n_rows)[rows])
+
+    def kind(self, position: int) -> Kind:
+        """What a column holds."""
+        return self.kinds[position]
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """What each column holds."""
+        raise NotImplementedError  # pragma: no cover
+
+    def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
+        """A row-major float64 block of these columns (None: all), NaN where missing or where the position is -1."""
+        raise NotImplementedError  # pragma: no cover
+
+    def cells(self, positions: IntArray | None, rows: slice) -> Cells:
+        """Like `numbers`, where the cells are or, if they are no floats, where a converted copy is."""
+        return _cells_of_array(self.numbers(positions, rows), None)
+
+    def column(self, position: int) -> AnyArray:
+        """One whole column of numbers, as it is stored."""
+        raise NotImplementedError  # pragma: no cover
+
+    def labels(self, position: int) -> tuple[IntArray, list[Label]]:
+        """Codes (-1: missing) and the labels they stand for, of one whole column."""
+        raise NotImplementedError  # pragma: no cover
+
+    def declared(self, position: int) -> tuple[Label, ...] | None:
+        """The values that a column's type declares, used or not; None if it declares none."""
+        return (False, True) if self.kind(position) == "truth" else None
+
+    def texts(self, position: int) -> list[str | None]:
+        """One whole column of texts, None where missing."""
+        raise InputTypeError(
+            f"Column {self.names[position]!r} must hold text for its family, but it holds numbers. Convert it, or give "
+            "it another family."
+        )
+
+    def without(self, position: int) -> Table:
+        """The same without one column."""
+        raise NotImplementedError  # pragma: no cover
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """The same columns under names that the user gives them."""
+        raise NotImplementedError  # pragma: no cover
+
+    def only_rows(self, places: IntArray) -> Table:
+        """The same columns, of these rows in this order."""
+        raise NotImplementedError  # pragma: no cover
+
+    def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
+        """Like `numbers` as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
+        block = self.numbers(positions, rows)
+        return whole_numbers(block)
+
+
+def whole_numbers(block: FloatArray) -> IntArray:
+    """Floats as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
+    in_range = np.abs(block) < LARGEST_EXACT
+    if in_range.all():
+        integers = block.astype(np.int64)
+        if (integers == block).all():
+            return integers
+    else:
+        integers = np.where(in_range, block, 0).astype(np.int64)
+    whole = in_range & (integers == block)
+    return np.where(whole, integers, np.where(np.isnan(block), NO_INTEGER, NOT_WHOLE))
+
+
+def without_marks(block: IntArray) -> IntArray:
+    """Integers of a user, `NOT_WHOLE` where one would be taken for the mark of a missing cell."""
+    return np.maximum(block, NOT_WHOLE) if block.size and block.min() < NOT_WHOLE else block
+
+
+class ArrayTable(Table):
+    """A two-dimensional NumPy array of numbers or booleans, in either memory order."""
+
+    def __init__(self, values: AnyArray, names: Sequence[str] | None = None):
+        self.values = values
+        self.n_rows, self._n_columns = (int(length) for length in values.shape)
+        self._names, self.named = names, names is not None
+
+    @property
+    def names(self) -> Sequence[str]:
+        return made_up_names(self._n_columns) if self._names is None else self._names
+
+    @property
+    def n_columns(self) -> int:
+        return self._n_columns
+
+    @cached_property
+    def kinds(self) -> Sequence[Kind]:
+        return ("truth" if self.values.dtype.kind == "b" else "number",) * self.n_columns
+
+    def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
+        block: FloatArray = self._block(positions, rows, np.float64, np.nan)
+        return block
+
+    def cells(self, positions: IntArray | None, rows: slice) -> Cells:
+        readable = is_addressable(self.values) and (positions is None or bool((positions >= 0).all()))
+        return _cells_of_array(self.values[rows], positions) if readable else super().cells(positions, rows)
+
+    def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
+        dtype = self.values.dtype
+        if dtype.kind == "f" or dtype == np.uint64:
+            exact = dtype.newbyteorder("=") if dtype.itemsize > 8 else np.float64
+            return whole_numbers(self._block(positions, rows, exact, np.nan))
+        block: IntArray = without_marks(self._block(positions, rows, np.int64, NOT_WHOLE))
+        if positions is not None:
+            block[:, positions < 0] = NO_INTEGER
+        return block
+
+    def _block(self, positions: IntArray | None, rows: slice, dtype: Any, absent: Any) -> Any:
+        block = self.values[rows]
+        if positions is not None:
+            block = block[:, positions]
+        block = np.ascontiguousarray(block, dtype=dtype)
+        if positions is not None and (positions < 0).any():
+            block[:, positions < 0] = absent
+        return block
+
+    def without(self, position: int) -> Table:
+        names = None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
+        return ArrayTable(np.delete(self.values, position, axis=1), names)
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        return ArrayTable(self.values, names)
+
+    def only_rows(self, places: IntArray) -> Table:
+        return ArrayTable(self.values[places], self._names)
+
+    def column(self, position: int) -> AnyArray:
+        return np.asarray(self.values[:, position])
+
+    def labels(self, position: int) -> tuple[IntArray, list[Label]]:
+        return encode_array(self.column(position), f"column {self.names[position]!r}")
+
+
+class SparseTable(Table):
+    """A SciPy matrix in CSR form; cells that are not stored are zeros."""
+
+    def __init__(self, matrix: Any, names: Sequence[str] | None = None):
+        self.matrix = matrix
+        self.n_rows, self._n_columns = (int(length) for length in matrix.shape)
+        self._names, self.named = names, names is not None
+
+    @property
+    def names(self) -> Sequence[str]:
+        return made_up_names(self._n_columns) if self._names is None else self._names
+
+    @property
+    def n_columns(self) -> int:
+        return self._n_columns
+
+    @cached_property
+    def kinds(self) -> Sequence[Kind]:
+        return ("truth" if self.matrix.dtype.kind == "b" else "number",) * self.n_columns
+
+    def rows(self, positions: IntArray | None, rows: slice) -> Any:
+        """Some rows and columns, still sparse, as float64 (NaN where the position is -1); not to be written to."""
+        part = self.matrix if rows.indices(self.n_rows) == (0, self.n_rows, 1) else self.matrix[rows]
+        if positions is None:
+            return part.astype(np.float64, copy=False)
+        absent = positions < 0
+        if not absent.any():
+            return part[:, positions].astype(np.float64, copy=False)
+        return _with_missing_columns(part[:, positions[~absent]].astype(np.float64), absent)
+
+    def without(self, position: int) -> Table:
+        names = None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
+        return SparseTable(self.matrix[:, np.delete(np.arange(self._n_columns), position)], names)
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        return SparseTable(self.matrix, names)
+
+    def only_rows(self, places: IntArray) -> Table:
+        return SparseTable(self.matrix[places], self._names)
+
+    def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
+        return np.ascontiguousarray(self.rows(positions, rows).toarray())
+
+    def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
+        if self.matrix.dtype.itemsize <= 8:
+            return super().integers(positions, rows)
+        absent = np.full(self.n_rows, np.nan)  # more than 64 bits: not through float64, which would round
+        chosen = range(self.n_columns) if positions is None else positions.tolist()
+        columns = [whole_numbers((absent if place < 0 else self.column(place))[rows]) for place in chosen]
+        return np.column_stack(columns)
+
+    def column(self, position: int) -> AnyArray:
+        return np.asarray(self.matrix[:, [position]].toarray().ravel())
+
+    def labels(self, position: int) -> tuple[IntArray, list[Label]]:
+        return encode_array(self.column(position), f"column {self.names[position]!r}")
+
+
+def is_addressable(values: AnyArray) -> bool:
+    """Whether the cells are floats that a kernel can read where they are."""
+    return values.dtype in (np.float64, np.float32) and values.dtype.isnative and values.flags.aligned
+
+
+def _cells_of_array(values: AnyArray, positions: IntArray | None) -> Cells:
+    """The cells of some columns of a two-dimensional array."""
+    columns = np.arange(values.shape[1]) if positions is None else positions
+    start: int = values.__array_interface__["data"][0]
+    return Cells(values.dtype, start + values.strides[1] * columns, values.strides[0], values)
+
+
+@lru_cache(maxsize=8)
+def made_up_names(n_columns: int) -> tuple[str, ...]:
+    """Names for the columns of an array."""
+    return tuple(f"x{position}" for position in range(n_columns))
+
+
+def _with_missing_columns(known: Any, absent: AnyArray) -> Any:
+    """A CSR matrix with columns of NaN put between its own."""
+    from scipy import sparse
+
+    unknown = sparse.csr_array(np.full((known.shape[0], int(absent.sum())), np.nan))
+    place = np.empty(len(absent), dtype=np.int64)
+    place[~absent], place[absent] = np.arange(known.shape[1]), known.shape[1] + np.arange(unknown.shape[1])
+    return sparse.hstack([known, unknown], format="csr")[:, place]
+
+
+def with_data(matrix: Any, data: AnyArray) -> Any:
+    """A CSR matrix with the same cells stored and other values in them."""
+    return type(matrix)((data.astype(np.float64, copy=False), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def require_rows(table: Table) -> None:
+    """Refuse a table without rows or columns."""
+    if table.n_columns == 0:
+        raise InputError(f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required.")
+    if table.n_rows == 0:
+        raise InputError(
+            f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a minimum of 1 is required."
+        )

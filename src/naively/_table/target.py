@@ -1,0 +1,220 @@
+"""The classes of the rows: y and sample_weight, checked and encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+
+from naively._checks import LARGEST_WEIGHT
+from naively._table.labels import (
+    encode_array,
+    encode_arrow,
+    exact_array,
+    label_array,
+    object_array,
+    recoded,
+)
+from naively._table.read import read_table
+from naively._table.table import Table, require_rows
+from naively.errors import InputError, InputTypeError, SchemaError, listed, warn
+from naively.typing import AnyArray, FloatArray, IntArray
+
+_DIRECT_RANGE = 1 << 20
+
+
+def split_target(table: Table, name: str) -> tuple[Table, AnyArray, IntArray]:
+    """Take the column that holds the classes out of the table: the rest, the classes, the codes."""
+    if not table.named or name not in table.names:
+        raise SchemaError(
+            f"y={name!r} names no column of X, which has {listed(table.names, 20)}. "
+            "Give the classes as an array, or the name of a column of a data frame."
+        )
+    position = list(table.names).index(name)
+    codes, labels = table.labels(position)
+    _refuse_missing(codes < 0)
+    classes = _class_array(labels)
+    order = np.argsort(classes, kind="stable")
+    return table.without(position), classes[order], recoded(codes, np.argsort(order))
+
+
+def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
+    """The sorted distinct classes, and the position of each row's class among them."""
+    values = _as_column(y)
+    if len(values) != n_rows:
+        raise InputError(
+            f"X and y must have as many rows: inconsistent numbers of samples, X has {n_rows}, y has {len(values)}."
+        )
+    kind = values.dtype.kind
+    if kind in "iub":
+        return _encoded_integers(values)
+    if kind == "f":
+        _refuse_missing(np.isnan(values))
+        _refuse_fractions(values)
+        return _encoded_floats(values)
+    if kind in "UOT":
+        codes, labels = encode_array(values, "y")
+        _refuse_missing(codes < 0)
+        classes = _class_array(labels)
+        if kind == "O" and classes.dtype.kind == "U":
+            classes = object_array(classes.tolist())
+        order = np.argsort(classes, kind="stable")
+        return classes[order], recoded(codes, np.argsort(order))
+    raise InputTypeError(f"y must hold strings, whole numbers or booleans, got dtype {values.dtype}.")
+
+
+def _as_column(y: Any) -> AnyArray:
+    if y is None:
+        raise InputError("This estimator requires y to be passed, but the target y is None.")
+    if hasattr(y, "tocsr"):
+        raise InputTypeError("y must be a dense array of classes, got a sparse matrix.")
+    values = y if isinstance(y, np.ndarray) else _array_of(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+            "(n_samples,), for example using ravel().",
+            DataConversionWarning,
+        )
+        return np.asarray(values.ravel())
+    if values.ndim != 1:
+        raise InputError(f"y should be a 1d array, one class per row, got an array of shape {values.shape} instead.")
+    return values
+
+
+def _array_of(y: Any) -> AnyArray:
+    if not isinstance(y, (list, tuple)) and not hasattr(y, "__array__") and not hasattr(y, "__len__"):
+        raise InputTypeError(f"y must be an array of classes or the name of a column of X, got {type(y).__name__}.")
+    if hasattr(y, "dictionary_encode"):
+        return _array_of_arrow(y)
+    if str(getattr(y, "dtype", "")) in ("Int128", "UInt128"):  # NumPy has no such type
+        return object_array(y.to_list())
+    if hasattr(y, "__array__") or not isinstance(y, Sequence):
+        return np.asarray(y)
+    y = list(y)
+    if any(isinstance(value, str) for value in y) and not all(isinstance(value, str) for value in y):
+        return object_array(y)
+    return exact_array(y)
+
+
+def _array_of_arrow(y: Any) -> AnyArray:
+    """An Arrow array; of a dictionary in chunks, NumPy would get a class where there is none."""
+    if not hasattr(y.type, "index_type"):
+        return np.asarray(y)
+    codes, labels = encode_arrow(y, "y")
+    return object_array([*labels, None])[codes]
+
+
+def _encoded_integers(values: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Sorted distinct values and codes; where the range is small by direct look-up, much faster than sorting."""
+    if len(values) == 0 or values.dtype.kind == "b":
+        classes, codes = np.unique(values, return_inverse=True)
+        return classes, codes.astype(np.int64, copy=False)
+    low, high = int(values.min()), int(values.max())
+    if high - low >= min(_DIRECT_RANGE, 4 * len(values) + 1024):
+        classes, codes = np.unique(values, return_inverse=True)
+        return classes, codes.astype(np.int64, copy=False)
+    # The difference of two narrow signed integers may not fit one.
+    wide = values if values.dtype.kind == "u" else values.astype(np.int64, copy=False)
+    first = wide.dtype.type(low)
+    shifted = (wide - first).astype(np.int64, copy=False)
+    present = np.zeros(high - low + 1, dtype=bool)
+    present[shifted] = True
+    found = np.flatnonzero(present)
+    classes = (found.astype(wide.dtype) + first).astype(values.dtype)
+    if len(found) == high - low + 1:
+        return classes, shifted
+    numbering = np.cumsum(present) - 1
+    return classes, numbering[shifted]
+
+
+def _encoded_floats(values: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Sorted distinct values, all of them whole, and codes; as float32, as float64 or, if that rounds, as integers."""
+    classes, codes = np.unique(values, return_inverse=True)
+    if classes.dtype.newbyteorder("=") not in (np.float32, np.float64):
+        classes = label_array([int(label) for label in classes], np.float64)
+    return classes, codes.astype(np.int64, copy=False)
+
+
+def _refuse_fractions(values: AnyArray) -> None:
+    """Refuse floats that are not whole."""
+    whole = (values == np.trunc(values)) & np.isfinite(values)
+    if whole.all():
+        return
+    row = int(np.flatnonzero(~whole)[0])
+    if not np.isfinite(values[row]):
+        raise InputError(f"Input y contains infinity (row {row}).")
+    raise InputError(
+        f"Unknown label type: continuous. y must hold classes, but row {row} is {float(values[row])!r}. "
+        "Bin the target first if its ranges are your classes."
+    )
+
+
+def _class_array(labels: Sequence[Any]) -> AnyArray:
+    kinds = {"text" if isinstance(label, str) else "number" for label in labels}
+    if len(kinds) > 1:
+        text = next(label for label in labels if isinstance(label, str))
+        number = next(label for label in labels if not isinstance(label, str))
+        raise InputTypeError(
+            f"y must hold classes of one type, but it mixes text ({text!r}) and numbers ({number!r}). "
+            "Convert them to strings."
+        )
+    fraction = next((label for label in labels if isinstance(label, float)), None)
+    if fraction is not None:
+        raise InputError(
+            f"Unknown label type: continuous. y must hold classes, but it holds the number {fraction!r}. "
+            "Bin the target first if its ranges are your classes."
+        )
+    return label_array(labels)
+
+
+def _refuse_missing(missing: AnyArray) -> None:
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"Input y contains NaN or None: row {row} has no class ({int(missing.sum())} such rows). "
+            "Drop these rows, or label them."
+        )
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """The weights of the rows, or None if every row weighs one."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, sample_weight)
+    if weights.dtype.kind not in "biuf":
+        raise InputTypeError(f"sample_weight must hold numbers, got dtype {weights.dtype}.")
+    if weights.shape != (n_rows,):
+        raise InputError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: one weight per row of X.")
+    weights = weights.astype(np.float64, copy=False)
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"sample_weight must hold finite numbers of zero or more, but row {row} has {float(weights[row])!r}. "
+            "To take rows out of a model again use forget, not negative weights."
+        )
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > LARGEST_WEIGHT:
+        row = int(np.argmax(weights))
+        raise InputError(
+            f"sample_weight must not add up to more than {LARGEST_WEIGHT:g}, but row {row} alone has "
+            f"{float(weights[row])!r}. Divide all weights by their largest: a common factor changes no "
+            "maximum-likelihood estimate."
+        )
+    return None if (weights == 1).all() else weights
+
+
+def read_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Table, AnyArray, IntArray, FloatArray | None]:
+    """The rows, the classes among them, each row's position among these, and the weights."""
+    table = read_table(X)
+    if isinstance(y, str):
+        table, classes, codes = split_target(table, y)
+    else:
+        classes, codes = read_target(y, table.n_rows)
+    require_rows(table)
+    return table, classes, codes, read_weights(sample_weight, table.n_rows)

@@ -1,0 +1,335 @@
+"""The additive model: evidence per column, weighed on kept rows that did not contribute to it.
+
+``score = log prior + bias + sum of terms``; each term is a table or a curve of one column. All of it is computed from
+statistics: the histogram, moments or counts of each column, and the kept rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from naively._weighing import categories
+from naively._weighing.effects import Basis, no_basis
+from naively._weighing.softmax import log_loss
+from naively._weighing.sources import Source
+from naively._weighing.terms import Column, Term, is_missing
+from naively._weighing.weights import (
+    CANDIDATES,
+    Coefficients,
+    Design,
+    average,
+    candidate_shares,
+    cross_fit,
+    fit_temperature,
+    log_softmax,
+    scores,
+)
+from naively.engines._threads import in_order
+from naively.typing import AnyArray, FloatArray, IntArray
+
+FOLDS = 4
+FEW_ROWS = 20
+"""Below so many kept rows only a temperature is fitted."""
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """The kept rows as seen by models that did not learn from them.
+
+    Parameters
+    ----------
+    rows : ndarray (rows,)
+        Where they stand among all kept rows.
+    folds : ndarray (rows,)
+    design : Design
+        Their leave-one-out evidence and prior, class, weight and value effects.
+    candidates : tuple of str
+    candidate_log_posterior : ndarray (candidates, rows, classes)
+        Each row under candidates that were fitted without its fold.
+    candidate_weights : ndarray (candidates,)
+    log_posterior : ndarray (rows, classes)
+        The same for the average of the candidates.
+    """
+
+    rows: IntArray
+    folds: IntArray
+    design: Design
+    candidates: tuple[str, ...]
+    candidate_log_posterior: FloatArray
+    candidate_weights: FloatArray
+    log_posterior: FloatArray
+
+    @property
+    def codes(self) -> IntArray:
+        """The class of each row."""
+        return self.design.codes
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weight of each row."""
+        return self.design.weights
+
+    @property
+    def evidence(self) -> FloatArray:
+        """Leave-one-out evidence (rows, terms, classes), centred over the classes; 0 where missing."""
+        return np.moveaxis(self.design.evidence, 0, 2)
+
+    @property
+    def effects(self) -> FloatArray:
+        """The columns of the value effects (rows, effects)."""
+        return self.design.effects
+
+    @property
+    def counted(self) -> FloatArray:
+        """1 for a term that is evidence in its own right, 0 for one that must earn its weight."""
+        return self.design.counted
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """Leave-one-out log-prior (rows, classes)."""
+        return self.design.log_prior.T
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of all evidence."""
+        return self.design.temperature
+
+    @property
+    def best(self) -> str:
+        """The candidate with the lowest cross-fitted log-loss."""
+        losses = [log_loss(one, self.codes, self.weights) for one in self.candidate_log_posterior]
+        return self.candidates[int(np.argmin(losses))]
+
+
+@dataclass(frozen=True)
+class Reweighted:
+    """Additive scores: a start (classes,), and terms."""
+
+    start: FloatArray
+    terms: Sequence[Term]
+
+    def __call__(self, columns: Sequence[Column]) -> FloatArray:
+        """Scores (rows, classes)."""
+        total = np.repeat(self.start[:, None], len(columns[0][1]), axis=1)
+        for term in self.terms:
+            for _, said in term.by_column(columns):
+                total += said
+        return total.T
+
+
+Indicator = tuple[int, categories.CategoryTable]
+"""A column whose missing cells tell the class, and what (known, missing) say."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The class frequencies: the weight of each class, and what smoothing adds to it, (classes,) each."""
+
+    class_weights: FloatArray
+    added: FloatArray
+
+    @property
+    def logs(self) -> FloatArray:
+        """The log-prior (classes,)."""
+        return categories.log_prior(self.class_weights, self.added)
+
+    def without(self, codes: IntArray) -> FloatArray:
+        """The log-prior (classes, rows) without each of some rows."""
+        return categories.leave_one_out_log_prior(self.class_weights, codes, self.added)
+
+
+@dataclass(frozen=True)
+class AdditiveModel:
+    """A fitted additive model.
+
+    Parameters
+    ----------
+    log_prior, bias : ndarray (classes,)
+    terms : list of Term
+    loo : LeaveOneOut
+    sources, bases, indicators, prior, fitted
+        What the terms were made of, so that other weights can be folded into them, and other rows left out.
+    """
+
+    log_prior: FloatArray
+    bias: FloatArray
+    terms: list[Term]
+    loo: LeaveOneOut
+    sources: Sequence[Source]
+    bases: Sequence[Sequence[Basis]]
+    indicators: Sequence[Indicator]
+    prior: Prior
+    fitted: Coefficients
+
+    def left_out_scores(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+        """The scores (rows, classes) of rows that were learnt, each by estimates without it."""
+        design = left_out_design(self.sources, self.indicators, self.bases, self.prior, columns, codes, weights)
+        return scores(design, self.fitted).T
+
+    @property
+    def speaks(self) -> bool:
+        """Whether any cell of any column was ever known; else the prior answers."""
+        return any_known(self.sources)
+
+    @property
+    def numeric_weights(self) -> AnyArray:
+        """Which weights belong to the values of numeric columns."""
+        of_values = [np.full(source.n_weights, source.is_numeric) for source in self.sources]
+        return np.concatenate([*of_values, np.zeros(len(self.indicators), dtype=bool)])
+
+    def log_proba(self, columns: Sequence[Column]) -> FloatArray:
+        """Log-probabilities (rows, classes)."""
+        return log_softmax(Reweighted(self.log_prior + self.bias, self.terms)(columns).T).T
+
+    def reweighted(self, prior_scale: float, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> Reweighted:
+        """The same estimates with other coefficients."""
+        fitted = Coefficients(prior_scale, bias, weights, effects)
+        terms = [term for term in fold_terms(self.sources, self.bases, self.indicators, fitted) if not term.is_silent()]
+        return Reweighted(prior_scale * self.log_prior + bias, terms)
+
+
+def fit_additive(
+    sources: Sequence[Source],
+    prior: Prior,
+    kept: Sequence[Column],
+    rows: IntArray,
+    codes: IntArray,
+    weights: FloatArray,
+    candidates: Sequence[str],
+    n_threads: int,
+) -> AdditiveModel:
+    """Weigh the evidence of the columns.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        What the columns say.
+    prior : Prior
+    kept : sequence of Column
+        The cells of the rows that weights are fitted on.
+    rows : ndarray (rows,)
+        Where these stand among all kept rows.
+    codes, weights : ndarray (rows,)
+        Their classes and weights.
+    candidates : sequence of str
+        Which candidates are averaged.
+    n_threads : int
+    """
+    log_prior = prior.logs
+    sources = list(in_order(lambda source: source.prepared(kept, codes, weights, log_prior), sources, n_threads))
+    indicators = _missing_indicators(kept, sources, prior.class_weights)
+    enough = any_known(sources) and weights.sum() >= FEW_ROWS
+    chosen = {name: CANDIDATES[name] for name in (candidates if enough else ["T"])}
+    with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
+    bases = [source.bases(kept) if with_effects else [no_basis] * len(source.columns) for source in sources]
+    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights)
+    design = replace(design, temperature=fit_temperature(design))
+    folds = dealt_folds(codes, FOLDS)
+    crossed, fitted = cross_fit(design, folds, chosen)
+    shares = candidate_shares(crossed, codes, weights)
+    averaged = average(list(fitted.values()), shares, log_prior)
+    loo = LeaveOneOut(
+        rows=rows,
+        folds=folds,
+        design=design,
+        candidates=tuple(chosen),
+        candidate_log_posterior=np.moveaxis(crossed, 1, 2),
+        candidate_weights=shares,
+        log_posterior=log_softmax(np.tensordot(shares, crossed, axes=1)).T,
+    )
+    terms = fold_terms(sources, bases, indicators, averaged)
+    return AdditiveModel(log_prior, averaged.bias, terms, loo, sources, bases, indicators, prior, averaged)
+
+
+def any_known(sources: Sequence[Source]) -> bool:
+    """Whether any cell of their columns was ever known."""
+    return any(source.observed.any() for source in sources)
+
+
+def left_out_design(
+    sources: Sequence[Source],
+    indicators: Sequence[Indicator],
+    bases: Sequence[Sequence[Basis]],
+    prior: Prior,
+    columns: Sequence[Column],
+    codes: IntArray,
+    weights: FloatArray,
+) -> Design:
+    """Rows that were learnt, each as seen by estimates without it."""
+    evidence = [part for source in sources for part in source.leave_one_out(columns, codes, weights)]
+    n_values = len(evidence)
+    for column, table in indicators:
+        evidence.append(table.leave_one_out(is_missing(columns[column][1]).astype(np.int64), codes))
+    effects = [
+        basis(columns[column][1])
+        for source, of_source in zip(sources, bases, strict=True)
+        for column, basis in zip(source.columns, of_source, strict=True)
+    ]
+    return Design(
+        evidence=np.stack(evidence, axis=2) if evidence else np.zeros((len(prior.class_weights), len(codes), 0)),
+        log_prior=prior.without(codes),
+        codes=codes,
+        weights=weights,
+        effects=np.concatenate([np.zeros((len(codes), 0)), *effects], axis=1),
+        counted=np.concatenate([np.ones(n_values), np.zeros(len(indicators))]),
+        penalty=np.ones(len(evidence)),
+    )
+
+
+def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:
+    """Deal the rows of each class to folds in turn; they come in the order of their hashes, which is random enough."""
+    by_class = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[by_class], codes[by_class])
+    folds = np.empty(len(codes), dtype=np.int64)
+    folds[by_class] = (np.arange(len(codes)) - first) % n_folds
+    return folds
+
+
+def observed_weights(sources: Sequence[Source]) -> dict[int, FloatArray]:
+    """The weight (classes,) of the known cells of each column."""
+    return {column: source.observed[place] for source in sources for place, column in enumerate(source.columns)}
+
+
+def _missing_indicators(
+    kept: Sequence[Column], sources: Sequence[Source], class_weights: FloatArray
+) -> list[Indicator]:
+    """The columns whose missing cells tell the class, one per pattern of missing rows."""
+    seen: set[bytes] = set()
+    result = []
+    observed = observed_weights(sources)
+    for index, (_, values) in enumerate(kept):
+        missing = class_weights - observed[index]
+        missing[missing < 1e-9 * class_weights] = 0.0
+        # Equal counts in every class and equal rows among the kept ones: the same pattern.
+        pattern = missing.tobytes() + np.packbits(is_missing(values)).tobytes()
+        if not missing.any() or pattern in seen:
+            continue
+        seen.add(pattern)
+        table = categories.missing_indicator(missing, class_weights)
+        if table is not None:
+            result.append((index, table))
+    return result
+
+
+def fold_terms(
+    sources: Sequence[Source],
+    bases: Sequence[Sequence[Basis]],
+    indicators: Sequence[Indicator],
+    fitted: Coefficients,
+) -> list[Term]:
+    """Fold weights and value effects into the terms of the columns, and then of the missing cells."""
+    terms: list[Term] = []
+    place, effect = 0, 0
+    for source, of_source in zip(sources, bases, strict=True):
+        mine = slice(place, place + source.n_weights)
+        n_effects = source.n_effects(of_source)
+        effects = fitted.effects[:, effect : effect + n_effects]
+        terms.extend(source.terms(fitted.weights[:, mine], effects, of_source))
+        place, effect = mine.stop, effect + n_effects
+    for index, (column, indicator) in enumerate(indicators, start=place):
+        table = fitted.weights[:, index, None] * indicator.table[:, :2]
+        terms.append(Term("missing", column, np.empty(0), table))
+    return terms

@@ -1,0 +1,294 @@
+"""The recipes that weigh evidence: from a model's statistics to an additive model, and from that to a scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from naively._blas import one_blas_thread
+from naively._checks import require_whole
+from naively._schema import Schema
+from naively._scoring.model import Factor
+from naively._weighing.additive import AdditiveModel, Prior, fit_additive, observed_weights
+from naively._weighing.categories import prior_pseudo_counts
+from naively._weighing.reading import read_sources
+from naively._weighing.sources import NumberColumns, WeighedEstimate
+from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
+from naively._weighing.text import TextEvidence, WeighedText
+from naively._weighing.weights import CANDIDATES
+from naively.errors import ParameterError, SchemaError
+from naively.families import Estimate, Family, JointFamily, Stacked, Text
+from naively.families._categorical import LabelTables
+from naively.families._curves import Curve, Curves
+from naively.smoothing import Smoothing
+from naively.statistics._kept_rows import KeptRows
+from naively.statistics._statistics import Statistics
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+MOST_ROWS = 1e9
+"""Kept rows count for at most so many, whatever they weigh: beside more, penalties and pseudo-counts would vanish."""
+
+REPEATS = 4
+"""A kept row that was learnt several times is dealt to up to so many folds of the cross-fit."""
+
+
+@dataclass(frozen=True)
+class Tempering:
+    """How evidence is weighed.
+
+    Parameters
+    ----------
+    candidates : tuple of str
+        The ways of weighing that are averaged: "T" (one temperature), "W" (a weight per column), "V3" (and effects of
+        values), "CV" (and class-wise deviations).
+    rows : int, optional
+        On how many of the kept rows, at most, they are fitted; on all by default.
+
+    Examples
+    --------
+    >>> Tempering(["T", "W"])
+    Tempering(candidates=('T', 'W'), rows=None)
+    """
+
+    candidates: tuple[str, ...]
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        given = self.candidates
+        if isinstance(given, str) or not given or any(name not in CANDIDATES for name in given):
+            raise ParameterError(f"Tempering(candidates) must be some of {tuple(CANDIDATES)}, got {given!r}.")
+        object.__setattr__(self, "candidates", tuple(given))
+        if self.rows is not None:
+            require_whole("Tempering(rows)", self.rows)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """An additive model and what it was made from.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    factors : list of Factor
+        The same as curves and tables, ready for the scorer.
+    readable : list of int
+        The positions of its columns in the schema.
+    labels : list
+        The values of each categorical column, None for the numeric ones.
+    kept : list of Column
+        The cells of all kept rows.
+    codes, weights : ndarray
+        Their classes and weights.
+    """
+
+    model: AdditiveModel
+    factors: list[Factor]
+    readable: list[int]
+    labels: list[tuple[Label, ...] | None]
+    kept: list[Column]
+    codes: IntArray
+    weights: FloatArray
+
+
+def weigh(
+    schema: Schema,
+    families: Sequence[Family | None],
+    smoothings: Sequence[Smoothing],
+    prior_smoothing: Smoothing,
+    statistics: Statistics,
+    tempering: Tempering,
+    n_threads: int,
+) -> Weighed:
+    """Fit the additive model of the statistics."""
+    kept = statistics.kept
+    if kept is None:
+        raise SchemaError(
+            "This recipe weighs evidence on a sample of the rows, but none was kept: the model was fitted with another "
+            "recipe. Fit again."
+        )
+    kept = _bounded(kept)
+    readable = [place for place, family in enumerate(families) if family is not None]
+    sources, labels = read_sources(schema, families, smoothings, statistics, readable)
+    cells = [
+        _cells(kept, schema.names[place], known, families[place]) for place, known in zip(readable, labels, strict=True)
+    ]
+    chosen, weights = _dealt(kept if tempering.rows is None else kept.smallest(tempering.rows))
+    class_weights = statistics.class_weight.high
+    prior = Prior(class_weights, prior_pseudo_counts(class_weights, prior_smoothing, statistics.classes.tolist()))
+    with one_blas_thread():  # many small products: threads would only wait for each other
+        model = fit_additive(
+            sources,
+            prior,
+            [(kind, values[chosen]) for kind, values in cells],
+            chosen,
+            kept.codes[chosen],
+            weights,
+            tempering.candidates,
+            n_threads,
+        )
+    return Weighed(
+        model, _factors(model, families, readable, labels), readable, labels, cells, kept.codes, kept.weights
+    )
+
+
+# -- what a recipe that weighs evidence cannot read -------------------------------------------------------------------
+
+
+def refuse_unweighable(names: Sequence[str], families: Sequence[Family | None], smoothed: Collection[int]) -> None:
+    """Refuse what means nothing to a recipe that weighs evidence.
+
+    Parameters
+    ----------
+    names, families : sequences
+        The columns.
+    smoothed : collection of int
+        The positions of the columns for which a smoothing was given by name.
+    """
+    for place, (name, family) in enumerate(zip(names, families, strict=True)):
+        if isinstance(family, JointFamily):
+            raise ParameterError(
+                f"Column {name!r} is read together with others, and a recipe that weighs evidence gives every column a "
+                "weight of its own. Use recipe='textbook'."
+            )
+        if isinstance(family, Text):
+            _refuse_event(family, name)
+        if place in smoothed and isinstance(family, (Stacked, Text)):
+            raise ParameterError(
+                f"smoothing names the column {name!r}, which {family!r} reads: in a recipe that weighs evidence this "
+                "family has no pseudo-counts. Leave the column out of smoothing, or choose another family or "
+                "recipe='textbook'."
+            )
+
+
+def _refuse_event(family: Text, name: str) -> None:
+    """Refuse the options of Text that only say something where evidence is not weighed."""
+    if family.event != "multinomial" or family.idf:
+        raise ParameterError(
+            f"Column {name!r}: a recipe that weighs evidence pools scores of its own, so Text(event={family.event!r}, "
+            f"idf={family.idf}) means nothing to it. Leave these out, or use recipe='textbook'."
+        )
+
+
+# -- kept rows ----------------------------------------------------------------------------------------------------
+
+
+def _cells(kept: KeptRows, name: str, labels: tuple[Label, ...] | None, family: Family | None) -> Column:
+    """The kept cells of a column, labels as codes."""
+    cells = kept.columns.get(name)
+    if isinstance(family, Text):
+        return "text", np.full(len(kept), None) if cells is None else cells
+    if labels is None:
+        return "numeric", np.full(len(kept), np.nan) if cells is None else cells
+    if cells is None:
+        return "categorical", np.full(len(kept), -1)
+    index: dict[object, int] = {label: code for code, label in enumerate(labels)}
+    index[None] = -1
+    return "categorical", np.array([index[value] for value in cells.tolist()], dtype=np.int64)
+
+
+def _dealt(chosen: KeptRows) -> tuple[IntArray, FloatArray]:
+    """The rows that weights are fitted on, the first among the kept ones, and their weights.
+
+    A row that was learnt several times appears several times with a share of its weight, so that it can be in several
+    folds, as its repetitions would be.
+    """
+    n_copies = np.clip(np.floor(chosen.weights), 1, REPEATS).astype(np.int64)
+    rows = np.repeat(np.arange(len(chosen)), n_copies)
+    return rows, (chosen.weights / n_copies)[rows]
+
+
+def _bounded(kept: KeptRows) -> KeptRows:
+    """The kept rows, worth at most so many rows in all that what they are fitted with still counts beside them."""
+    total = float(kept.weights.sum())
+    return kept if total <= MOST_ROWS else kept.scaled(MOST_ROWS / total)
+
+
+# -- from terms to estimates ----------------------------------------------------------------------------------------
+
+
+def _factors(
+    model: AdditiveModel,
+    families: Sequence[Family | None],
+    readable: Sequence[int],
+    labels: Sequence[tuple[Label, ...] | None],
+) -> list[Factor]:
+    """The model's terms as estimates: curves and tables in one factor for each family, and one for any other term."""
+    known, missing = _gathered(model)
+    terms = [term for term in model.terms if term.kind != "missing"]
+    factors = []
+    for columns in _with_one_family(families, readable, [term for term in terms if term.kind == "numeric"]):
+        knots = {term.column: term.knots for term in terms}
+        curves = tuple(Curve(knots[column], known[column], missing[column]) for column in columns)
+        factors.append(_factor(families, readable, columns, Curves(curves)))
+    for columns in _with_one_family(families, readable, [term for term in terms if term.kind == "categorical"]):
+        tables = tuple(np.column_stack([known[column], missing[column]]) for column in columns)
+        values = tuple(labels[column] or () for column in columns)
+        factors.append(_factor(families, readable, columns, LabelTables(values, tables, len(model.log_prior))))
+    for term in terms:
+        if isinstance(term, TextTerm):
+            assert isinstance(term.estimate, TextEvidence)
+            texts = WeighedText(term.estimate, term.weights, known[term.column][:, 0], missing[term.column])
+            factors.append(_factor(families, readable, [term.column], texts))
+        elif isinstance(term, FamilyTerm):
+            assert isinstance(term.source, NumberColumns)
+            always = np.stack([known[column][:, 0] for column in term.columns], axis=1)
+            never = np.stack([missing[column] for column in term.columns], axis=1)
+            weighed = WeighedEstimate(term.source.estimate, term.weights, always, never)
+            factors.append(_factor(families, readable, term.columns, weighed))
+    return factors
+
+
+def _with_one_family(
+    families: Sequence[Family | None], readable: Sequence[int], terms: Sequence[Term]
+) -> list[list[int]]:
+    """The columns of terms, those that one family reads together."""
+    found: list[tuple[Family | None, list[int]]] = []
+    for term in terms:
+        family = families[readable[term.column]]
+        same = next((columns for other, columns in found if other is family or other == family), None)
+        if same is None:
+            found.append((family, [term.column]))
+        else:
+            same.append(term.column)
+    return [columns for _, columns in found]
+
+
+def _factor(
+    families: Sequence[Family | None], readable: Sequence[int], columns: Sequence[int], estimate: Estimate
+) -> Factor:
+    family = families[readable[columns[0]]]
+    assert family is not None
+    return Factor(family, np.array([readable[column] for column in columns], dtype=np.int64), estimate)
+
+
+def _gathered(model: AdditiveModel) -> tuple[dict[int, AnyArray], dict[int, FloatArray]]:
+    """One table per column for its values, and what it says when missing: indicators and the bias folded in.
+
+    The bias is shared by the columns that were never missing, if there are any, and else by all: a column that was
+    never missing says nothing when it is.
+    """
+    class_weights = model.prior.class_weights
+    observed = observed_weights(model.sources)
+    known: dict[int, AnyArray] = {}
+    for term in model.terms:
+        for column in term.columns:
+            known.setdefault(column, term.table.copy())
+    missing = {column: np.zeros(len(class_weights)) for column in known}
+    for term in model.terms:
+        if term.kind == "missing":
+            _fold_indicator(term, known, missing)
+    columns = sorted(known)
+    complete = [column for column in columns if np.allclose(observed[column], class_weights, rtol=1e-9, atol=0.0)]
+    sharing = complete or columns
+    for column in sharing:
+        known[column] += (model.bias / len(sharing))[:, None]
+        if not complete:
+            missing[column] += model.bias / len(sharing)
+    return known, missing
+
+
+def _fold_indicator(term: Term, known: dict[int, AnyArray], missing: dict[int, FloatArray]) -> None:
+    known[term.column] += term.table[:, :1]
+    missing[term.column] += term.table[:, 1]

@@ -1,0 +1,159 @@
+"""The recipe "strong" as a scorer: additive evidence, pair corrections and experts, pooled by their logarithms.
+
+What is pooled is counted on the kept rows: all rows while they fit, else the sample, so that it merges and forgets with
+the rest of the statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from naively._blas import one_blas_thread
+from naively._schema import Schema
+from naively._scoring.model import Factor, Finish, checked_numbers, text_reader
+from naively._table.labels import positions_in, recoded
+from naively._table.table import Table
+from naively._weighing.additive import Reweighted
+from naively._weighing.auto import Weighed
+from naively._weighing.experts import PairExpert
+from naively._weighing.reweighted import take_rows
+from naively._weighing.strong import StrongModel, fit_strong
+from naively._weighing.terms import Column
+from naively.engines._threads import in_order
+from naively.families._stacking import centred
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+BLOCK_ROWS = 2048
+
+
+class PooledScorer:
+    """A pool of experts that reads tables.
+
+    Parameters
+    ----------
+    weighed : Weighed
+        The additive model and the kept rows.
+    schema : Schema
+    n_classes : int
+    """
+
+    silent: frozenset[str] = frozenset()
+
+    def __init__(self, weighed: Weighed, schema: Schema, n_classes: int):
+        self.weighed, self.n_columns, self.n_classes = weighed, len(schema.names), n_classes
+        self.factors = weighed.factors
+        with one_blas_thread():  # many small products: threads would only wait for each other
+            self.model: StrongModel = fit_strong(
+                weighed.kept, weighed.codes, n_classes, weighed.model, weights=weighed.weights
+            )
+        self._log_prior = weighed.model.log_prior
+        self._prose = {weighed.readable[place] for place, (kind, _) in enumerate(weighed.kept) if kind == "text"}
+        self._counts = {
+            member
+            for factor in weighed.factors
+            if getattr(factor.estimate, "nonnegative", False)
+            for member in factor.members.tolist()
+        }
+        self._names = [schema.names[place] for place in weighed.readable]
+        self.names = [*schema.names, *self._extra_names()]
+
+    def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
+        """Score the rows, block by block, and hand each block of scores to `finish`."""
+        columns = self._columns(table, positions)
+
+        def score(rows: slice) -> None:
+            finish(self._scores(take_rows(columns, rows)), rows)
+
+        blocks = [slice(start, min(start + BLOCK_ROWS, table.n_rows)) for start in range(0, table.n_rows, BLOCK_ROWS)]
+        for _ in in_order(score, blocks, n_threads):
+            pass
+
+    def _scores(self, columns: Sequence[Column]) -> FloatArray:
+        """Pooled log-probabilities less the log-prior, which the decision adds again, or another."""
+        return self.model.log_proba(columns) - self._log_prior
+
+    def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
+        """What each column, each pair, each expert and the pool itself add, (rows, terms, classes); it sums exactly."""
+        columns = self._columns(table, positions)
+        terms = np.zeros((table.n_rows, len(self.names), self.n_classes))
+        weights = self.model.pool.expert_weights
+        additive = self._additive()
+        for term in additive.terms:
+            for column, said in term.by_column(columns):
+                terms[:, self.weighed.readable[column]] += weights[0] * said.T
+        extras = [
+            *self._pair_evidence(columns),
+            *(expert.log_proba(columns) - self._log_prior for expert in self.model.experts[1:]),
+        ]
+        shares = np.concatenate([np.full(len(extras) - len(weights) + 1, weights[0]), weights[1:]])
+        for place, (share, extra) in enumerate(zip(shares, extras, strict=True), start=self.n_columns):
+            terms[:, place] = share * extra
+        terms -= terms.mean(axis=2, keepdims=True)
+        total = centred(self._scores(columns).T).T
+        terms[:, -1] = total - terms.sum(axis=1)
+        return terms
+
+    def token_evidence(self, factor: Factor, place: int, text: str) -> tuple[list[str], FloatArray]:
+        """The tokens of a text in one of a factor's columns, and what each says, (tokens, classes)."""
+        estimate: Any = factor.estimate
+        names, said = estimate.token_evidence(place, text)
+        return names, said * self.model.pool.expert_weights[0]
+
+    def _additive(self) -> Reweighted:
+        """The additive part of the pool."""
+        first = self.model.experts[0]
+        if isinstance(first, PairExpert):
+            return first.additive_scores
+        return Reweighted(self._log_prior, self.weighed.model.terms)
+
+    def _pair_evidence(self, columns: Sequence[Column]) -> list[FloatArray]:
+        """What each pair adds, (rows, classes) each."""
+        first = self.model.experts[0]
+        if not isinstance(first, PairExpert):
+            return []
+        cells = first.corrections.model.plan.cells([columns[index] for index in first.chosen])
+        values = first.corrections.values(cells, first.fit.first, first.fit.second)
+        weights = first.fit.weights.shared[len(first.fit.weights.shared) - len(first.fit.first) :]
+        return [weights[pair] * values[:, :, pair] for pair in range(len(weights))]
+
+    def _extra_names(self) -> list[str]:
+        """What the terms after the columns are called: pairs by their columns, experts by their names."""
+        first = self.model.experts[0]
+        pairs = []
+        if isinstance(first, PairExpert):
+            chosen = [self._names[index] for index in first.chosen]
+            pairs = [f"{chosen[i]} & {chosen[k]}" for i, k in zip(first.fit.first, first.fit.second, strict=True)]
+        return [*pairs, *(f"expert: {expert.name}" for expert in self.model.experts[1:]), "pool and floor"]
+
+    def _columns(self, table: Table, positions: IntArray | None) -> list[Column]:
+        """The table's cells as the experts read them."""
+        columns: list[Column] = []
+        for place, labels in zip(self.weighed.readable, self.weighed.labels, strict=True):
+            position = place if positions is None else int(positions[place])
+            if place in self._prose:
+                texts = text_reader(table, [position])(slice(0, table.n_rows))[0]
+                columns.append(("text", np.array([*texts, None], dtype=object)[:-1]))
+            elif labels is None:
+                columns.append(("numeric", self._numbers(table, place, position)))
+            else:
+                columns.append(("categorical", _codes(table, position, labels)))
+        return columns
+
+    def _numbers(self, table: Table, place: int, position: int) -> FloatArray:
+        if position < 0:
+            return np.full(table.n_rows, np.nan)
+        if place in self._counts:
+            checked_numbers(table, np.array([position]), slice(0, table.n_rows), nonnegative=True)
+        return np.asarray(table.column(position), dtype=np.float64)
+
+
+def _codes(table: Table, position: int, known: Sequence[Label]) -> AnyArray:
+    """Codes among the known labels; one past the end for an unknown one, -1 for a missing cell."""
+    if position < 0 or table.kind(position) == "empty":
+        return np.full(table.n_rows, -1)
+    codes, labels = table.labels(position)
+    places = positions_in(known, labels)
+    return recoded(codes, np.where(places < 0, len(known), places))

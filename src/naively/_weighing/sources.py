@@ -1,0 +1,352 @@
+"""Sources of evidence: what columns say of kept rows and of new ones before it is weighed.
+
+A *source* reads one column, or a group of columns that one family reads. For the solver it gives the leave-one-out
+evidence of kept rows, one entry per weight, and the columns of its value effects; for the answers it gives terms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from naively._table.table import NO_INTEGER
+from naively._weighing import categories
+from naively._weighing.effects import Basis, category_basis, no_basis, numeric_basis
+from naively._weighing.softmax import one_repetition
+from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
+from naively._weighing.text import TextColumn, TextEvidence
+from naively.families import Estimate, Family, LeftOut
+from naively.families._densities import Sample
+from naively.families._stacking import StackedColumn, stack
+from naively.statistics._histogram import Histogram
+from naively.typing import AnyArray, FloatArray, IntArray
+
+IMPOSSIBLE = 35.0
+"""A value that a class cannot have speaks against it by so many nats more than the least probable class that can."""
+
+FARTHEST = 1e4
+"""No cell speaks against a class by more nats than this, which the solver can still square."""
+
+BLOCK_CELLS = 1 << 17
+
+
+class Source(ABC):
+    """The evidence of one or more columns.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The columns that it reads.
+    observed : ndarray (columns, classes)
+        The weight of their known cells.
+    """
+
+    columns: tuple[int, ...]
+    observed: FloatArray
+
+    @property
+    def n_weights(self) -> int:
+        """The number of weights that are fitted for it."""
+        return 1
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it reads the values of numeric columns."""
+        return False
+
+    def prepared(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, prior: FloatArray) -> Source:
+        """The source with all that takes long computed; some look at the kept rows."""
+        return self
+
+    @abstractmethod
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+        """The centred evidence (weights, classes, rows) of learnt rows, each without itself; 0 where missing."""
+
+    def bases(self, columns: Sequence[Column]) -> list[Basis]:
+        """The value effects of each column, given its kept cells."""
+        return [no_basis for _ in self.columns]
+
+    def n_effects(self, bases: Sequence[Basis]) -> int:
+        """The number of value effects of all its columns."""
+        return sum(basis(np.empty(0)).shape[1] for basis in bases)
+
+    @abstractmethod
+    def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
+        """The terms with weights (classes, weights) and value effects (classes, effects) folded in."""
+
+
+@dataclass(frozen=True)
+class NumericColumn(Source):
+    """A column that `Stacked` reads: its histogram, n, mean and scatter of each class, and which densities."""
+
+    column: int
+    histogram: Histogram
+    moments: tuple[FloatArray, FloatArray, FloatArray]
+    densities: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (self.column,)
+
+    @property
+    def observed(self) -> FloatArray:  # type: ignore[override]
+        return self.moments[0][None]
+
+    @property
+    def is_numeric(self) -> bool:
+        return True
+
+    @cached_property
+    def stacked(self) -> StackedColumn:
+        """The mixture of densities."""
+        return stack(Sample(self.histogram.values(), self.histogram.counts, *self.moments), self.densities)
+
+    def prepared(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, prior: FloatArray) -> Source:
+        _ = self.stacked
+        return self
+
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+        if not len(self.histogram.keys):
+            return np.zeros((1, self.histogram.n_classes, len(codes)))
+        return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes)[None]
+
+    def bases(self, columns: Sequence[Column]) -> list[Basis]:
+        return [numeric_basis(self.histogram)]
+
+    def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
+        knots = self.stacked.knots
+        table = weights * self.stacked.table + effects @ bases[0](knots).T
+        return [Term("numeric", self.column, knots, table)]
+
+
+@dataclass(frozen=True)
+class LabelColumn(Source):
+    """A column of labels with counts (classes, values), smoothed by `Reserved`."""
+
+    column: int
+    counts: FloatArray
+    pseudo_rows: float = categories.PSEUDO_ROWS
+
+    @property
+    def columns(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (self.column,)
+
+    @property
+    def observed(self) -> FloatArray:  # type: ignore[override]
+        return np.asarray(self.counts.sum(axis=1)[None])
+
+    @cached_property
+    def estimated(self) -> categories.CategoryTable:
+        """The log-likelihood of every value."""
+        return categories.estimate(self.counts, self.pseudo_rows)
+
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+        if not self.counts.size:
+            return np.zeros((1, len(self.counts), len(codes)))
+        return self.estimated.leave_one_out(columns[self.column][1], codes)[None]
+
+    def bases(self, columns: Sequence[Column]) -> list[Basis]:
+        return [category_basis(columns[self.column][1])]
+
+    def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
+        return [_label_term(self.column, self.estimated.table, weights, effects, bases[0])]
+
+
+def _label_term(column: int, said: FloatArray, weights: FloatArray, effects: FloatArray, basis: Basis) -> Term:
+    table = weights * said + effects @ basis(np.arange(said.shape[1])).T
+    return Term("categorical", column, np.empty(0), table)
+
+
+@dataclass(frozen=True)
+class ProseColumn(Source):
+    """A column of texts; its evidence is pooled on the kept rows."""
+
+    column: int
+    known: TextColumn
+    evidence: TextEvidence | None = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (self.column,)
+
+    @property
+    def observed(self) -> FloatArray:  # type: ignore[override]
+        return self.known.observed[None]
+
+    def prepared(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, prior: FloatArray) -> Source:
+        texts: Any = columns[self.column][1]
+        return replace(self, evidence=self.known.fitted(texts, codes, weights, prior))
+
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+        assert self.evidence is not None
+        texts: Any = columns[self.column][1]
+        return self.evidence.leave_one_out(texts, codes, weights)[None]
+
+    def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
+        assert self.evidence is not None
+        silence = np.zeros((len(weights), 1))
+        return [TextTerm("text", self.column, np.empty(0), silence, self.evidence, weights[:, 0])]
+
+
+# -- any family -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FamilyColumns(Source):
+    """Columns that one family reads with one smoothing: the estimate says what it says, and nothing is added to it.
+
+    Parameters
+    ----------
+    columns : tuple of int
+    observed : ndarray (columns, classes)
+    family : Family
+    estimate : Estimate
+    left_out : LeftOut
+        Its leave-one-out.
+    """
+
+    columns: tuple[int, ...]
+    observed: FloatArray
+    family: Family
+    estimate: Any
+    left_out: LeftOut
+
+    @property
+    def n_weights(self) -> int:
+        return 1 if self.family.shares_weight else len(self.columns)
+
+    def _left_out(self, block: AnyArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+        """The centred evidence (rows, columns, classes) of learnt rows, in blocks that fit in cache."""
+        n_classes = self.observed.shape[1]
+        step = max(16, BLOCK_CELLS // max(len(self.columns) * n_classes, 1))
+        result = np.zeros((len(codes), len(self.columns), n_classes))
+        for start in range(0, len(codes), step):
+            rows = slice(start, start + step)
+            result[rows] = self.left_out.evidence(block[rows], codes[rows], one_repetition(weights[rows]))
+        return contrasted(result)
+
+    def _by_weight(self, evidence: FloatArray) -> FloatArray:
+        """From (rows, columns, classes) to (weights, classes, rows)."""
+        if self.family.shares_weight:
+            evidence = evidence.sum(axis=1, keepdims=True)
+        return np.moveaxis(evidence, 0, 2)
+
+    def by_column(self, weights: FloatArray) -> FloatArray:
+        """The weights (classes, weights) as weights of the columns (classes, columns)."""
+        return np.broadcast_to(weights, (len(weights), len(self.columns))) if self.family.shares_weight else weights
+
+
+@dataclass(frozen=True)
+class NumberColumns(FamilyColumns):
+    """Columns of numbers that one family reads."""
+
+    @property
+    def is_numeric(self) -> bool:
+        return True
+
+    def _block(self, columns: Sequence[Column]) -> FloatArray:
+        return np.column_stack([columns[column][1] for column in self.columns])
+
+    def evidence(self, columns: Sequence[Column]) -> FloatArray:
+        """The evidence of every cell, (rows, columns, classes), centred over the classes; 0 where missing."""
+        return contrasted(self.estimate.evidence(self._block(columns)))
+
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+        return self._by_weight(self._left_out(self._block(columns), codes, weights))
+
+    def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
+        silence = np.zeros((len(weights), 1))
+        return [FamilyTerm("numbers", self.columns[0], np.empty(0), silence, self, self.by_column(weights))]
+
+
+@dataclass(frozen=True)
+class LabelColumns(FamilyColumns):
+    """Columns of labels that one family reads: the estimate is a table of their values."""
+
+    def _block(self, columns: Sequence[Column]) -> IntArray:
+        """The kept cells as the leave-one-out of the family reads them."""
+        book, parts = self.left_out.codebook, []
+        for place, column in enumerate(self.columns):
+            labels = book.categories[place]
+            numbers = [int(label) for label in labels] if book.direct[place] else range(len(labels))
+            parts.append(np.array([*numbers, NO_INTEGER], dtype=np.int64)[columns[column][1]])
+        return np.column_stack(parts)
+
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+        return self._by_weight(self._left_out(self._block(columns), codes, weights))
+
+    def bases(self, columns: Sequence[Column]) -> list[Basis]:
+        return [category_basis(columns[column][1]) for column in self.columns]
+
+    def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
+        by_column, found, first = self.by_column(weights), [], 0
+        for place, (column, basis) in enumerate(zip(self.columns, bases, strict=True)):
+            said = contrasted(self.estimate.tables[place][:, :-1].T).T
+            n_effects = basis(np.arange(said.shape[1])).shape[1]
+            mine = effects[:, first : first + n_effects]
+            found.append(_label_term(column, said, by_column[:, [place]], mine, basis))
+            first += n_effects
+        return found
+
+
+def contrasted(evidence: FloatArray) -> FloatArray:
+    """Evidence (..., classes) as finite differences between the classes, centred: what can be multiplied by weights."""
+    finite = np.isfinite(evidence)
+    if not finite.all():
+        least = np.where(finite, evidence, np.inf).min(axis=-1, keepdims=True)
+        nearly = np.where(np.isfinite(least), least - IMPOSSIBLE, 0.0)
+        evidence = np.where(finite, evidence, nearly)
+    evidence = np.maximum(evidence, evidence.max(axis=-1, keepdims=True) - FARTHEST)
+    return np.asarray(evidence - evidence.mean(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class WeighedEstimate(Estimate):
+    """The estimate of any family that reads numbers, its evidence centred over the classes and weighed.
+
+    Parameters
+    ----------
+    estimate : Estimate
+    weights : ndarray (classes, columns)
+        What the evidence is multiplied by.
+    known, missing : ndarray (classes, columns)
+        What every known cell adds to it, and what a missing cell says.
+    """
+
+    estimate: Estimate
+    weights: FloatArray
+    known: FloatArray
+    missing: FloatArray
+
+    @property
+    def kind(self) -> str:
+        return self.estimate.kind
+
+    def points(self, place: int, n_points: int) -> list[Any]:
+        return self.estimate.points(place, n_points)
+
+    def as_numbers(self, points: Sequence[Any]) -> Sequence[Any]:
+        return self.estimate.as_numbers(points)
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether the numbers are counts, which cannot be negative."""
+        return bool(getattr(self.estimate, "nonnegative", False))
+
+    def evidence(self, block: FloatArray) -> FloatArray:
+        """The evidence of every cell, (rows, columns, classes)."""
+        said = contrasted(self.estimate.evidence(block)) * self.weights.T + self.known.T
+        return np.where(np.isnan(block)[:, :, None], self.missing.T, said)
+
+    def add_to(self, scores: FloatArray, block: FloatArray) -> None:
+        """Add the evidence of every row."""
+        scores += self.evidence(block).sum(axis=1)
+
+    def describe(self) -> dict[str, Any]:
+        """The parameters of the family, and what its evidence is multiplied by."""
+        return {**self.estimate.describe(), "evidence_weight": self.weights}

@@ -1,0 +1,155 @@
+"""Weights of single words beside the additive model: naive Bayes corrected by regression (Wang and Manning, 2012).
+
+``score = additive score + x W``, where x holds, for each word of a text, ``log(1 + count)`` times how much the word
+tells the classes apart, scaled to unit length. W minimises the log-loss of the kept rows plus a ridge, from W = 0, the
+additive scores being left-out ones: what the additive model says already needs no weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from naively._weighing.additive import AdditiveModel, dealt_folds
+from naively._weighing.softmax import loss_and_residual
+from naively._weighing.terms import Column, TextTerm
+from naively._weighing.text import SHARE, TextEvidence, TokenScores
+from naively.typing import FloatArray, IntArray
+
+RIDGE = 0.1
+ITERATIONS = 30
+LEAST_TEXTS = 2
+"""Words that fewer texts have get no weight."""
+
+FOLDS = 3
+LEAST_ROWS = 50
+"""With fewer kept rows no weights are fitted."""
+
+LARGEST_WEIGHTS = 40_000_000
+"""No more weights than this are fitted: beyond, the words with the least strength stay out."""
+
+
+@dataclass(frozen=True)
+class WordFeatures:
+    """The words of a text column that can have a weight.
+
+    Parameters
+    ----------
+    column : int
+        The text column, among the additive model's.
+    scores : TokenScores
+        The view whose words they are.
+    strength : ndarray (words of the vocabulary,)
+        How much each tells the classes apart; 0 for those without a weight.
+    """
+
+    column: int
+    scores: TokenScores
+    strength: FloatArray
+
+    def read(self, columns: Sequence[Column]) -> Any:
+        """The features of rows, a CSR array of unit rows; a missing text has none."""
+        rows = self.scores.read(columns[self.column][1].tolist())
+        values = rows.tallies * self.strength[rows.places]
+        norms = np.sqrt(np.bincount(rows.rows, weights=values**2, minlength=len(rows.bounds) - 1))
+        table = rows.matrix(len(self.strength), values / np.maximum(norms, 1e-12)[rows.rows])
+        table.eliminate_zeros()
+        return table
+
+
+@dataclass(frozen=True)
+class WordExpert:
+    """The additive model with a weight for each word and class."""
+
+    additive: AdditiveModel
+    features: tuple[WordFeatures, ...]
+    weights: FloatArray
+    name: str = "words"
+
+    def log_proba(self, columns: Sequence[Column]) -> FloatArray:
+        """Log-probabilities (rows, classes)."""
+        corrected = self.additive.log_proba(columns) + _read(self.features, columns) @ self.weights
+        return np.asarray(log_softmax(corrected, axis=1))
+
+
+def fit_words(
+    additive: AdditiveModel, columns: Sequence[Column], target: IntArray, weights: FloatArray
+) -> tuple[WordExpert, FloatArray] | None:
+    """Word weights on all kept rows, and their cross-fitted log-probabilities of the rows that weights are fitted on.
+
+    None without a text column, or with too few rows.
+    """
+    if weights.sum() < LEAST_ROWS or all(kind != "text" for kind, _ in columns):
+        return None
+    features = _features(additive)
+    if not features:
+        return None
+    kept = additive.loo
+    table = _read(features, columns)
+    start = additive.left_out_scores(columns, target, weights)
+    folds = dealt_folds(target, FOLDS)
+    crossed = np.empty_like(start)
+    for fold in range(FOLDS):
+        rows = folds != fold
+        fitted = _fit(table[rows], target[rows], weights[rows], start[rows])
+        crossed[~rows] = start[~rows] + table[~rows] @ fitted
+    expert = WordExpert(additive, features, _fit(table, target, weights, start))
+    return expert, np.asarray(log_softmax(crossed[kept.rows], axis=1))
+
+
+def _features(additive: AdditiveModel) -> tuple[WordFeatures, ...]:
+    found = []
+    for term in additive.terms:
+        if isinstance(term, TextTerm) and isinstance(term.estimate, TextEvidence):
+            scores = term.estimate.scorers[0]
+            if scores.view.unit == "words":
+                prior = np.exp(additive.log_prior)
+                found.append(WordFeatures(term.column, scores, _strengths(scores, prior / prior.sum())))
+    return tuple(found)
+
+
+def _strengths(scores: TokenScores, prior: FloatArray) -> FloatArray:
+    """The standard deviation over the classes of what each word says; 0 for those that are too rare or too many."""
+    said = scores.ratio_of_cells(SHARE)
+    tokens, share = scores.table.tokens, prior[scores.table.codes]
+    n_tokens = len(scores.table.vocabulary)
+    mean = np.bincount(tokens, weights=share * said, minlength=n_tokens)
+    square = np.bincount(tokens, weights=share * said**2, minlength=n_tokens)
+    strength = np.sqrt(np.maximum(square - mean**2, 0.0))
+    strength[scores.table.document_frequency < LEAST_TEXTS] = 0.0
+    most = LARGEST_WEIGHTS // max(len(prior), 1)
+    if np.count_nonzero(strength) > most:
+        strength[np.argsort(-strength, kind="stable")[most:]] = 0.0
+    return np.asarray(strength)
+
+
+def _read(features: Sequence[WordFeatures], columns: Sequence[Column]) -> Any:
+    return sparse.hstack([one.read(columns) for one in features], format="csr")
+
+
+def _fit(features: Any, target: IntArray, weights: FloatArray, start: FloatArray) -> FloatArray:
+    """The weights (words, classes)."""
+    n_columns, used = features.shape[1], np.unique(features.indices)
+    if len(used) == 0:  # no word to weigh, and not every SciPy minimises a function of nothing
+        return np.zeros((n_columns, start.shape[1]))
+    features = features[:, used]
+    back = features.T.tocsr()
+    n_words, n_classes = features.shape[1], start.shape[1]
+
+    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+        fitted = flat.reshape(n_words, n_classes)
+        missed, residual = loss_and_residual(start + features @ fitted, target, weights)
+        gradient = back @ residual + RIDGE * fitted
+        return missed + 0.5 * RIDGE * float(flat @ flat), gradient.ravel()
+
+    options = {"maxiter": ITERATIONS, "maxcor": 5}
+    found = minimize(loss, np.zeros(n_words * n_classes), jac=True, method="L-BFGS-B", options=options).x
+    result = np.zeros((n_columns, n_classes))
+    result[used] = found.reshape(n_words, n_classes)
+    return result

@@ -1,0 +1,74 @@
+"""Every class against a base class: from scores to log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively._schema import Schema
+from naively._scoring.decision import Decider
+from naively._scoring.model import Scorer
+from naively._table.read import read_table
+from naively._table.table import require_rows
+from naively.families._numbers import against
+from naively.typing import AnyArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The scores of a model, to be read against a base class.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    schema : Schema
+    log_prior : ndarray of shape (classes,)
+    classes : ndarray
+    base : int
+        The position of the base class.
+    n_threads : int
+    """
+
+    scorer: Scorer
+    schema: Schema
+    log_prior: FloatArray
+    classes: AnyArray
+    base: int
+    n_threads: int = 1
+
+    @property
+    def label(self) -> Any:
+        """The base class."""
+        return self.classes.tolist()[self.base]
+
+    @property
+    def others(self) -> list[tuple[int, Any]]:
+        """The positions and labels of the other classes."""
+        return [(code, label) for code, label in enumerate(self.classes.tolist()) if code != self.base]
+
+    @property
+    def intercept(self) -> FloatArray:
+        """The log-odds before any evidence, (classes,)."""
+        return against(self.log_prior, self.base)
+
+    def log_odds(self, X: Any) -> FloatArray:
+        """The posterior log-odds of each row, (rows, classes)."""
+        table = read_table(X)
+        require_rows(table)
+        decider, result = Decider(self.log_prior), np.empty((table.n_rows, len(self.classes)))
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            decider.add_prior(scores, rows)
+            result[rows] = against(scores, self.base)
+
+        self.scorer.run(table, self.schema.locate(table), finish, self.n_threads)
+        decider.warn()
+        return result
+
+    def terms(self, X: Any) -> FloatArray:
+        """What each cell adds to the log-odds, (rows, columns, classes)."""
+        table = read_table(X)
+        require_rows(table)
+        return against(self.scorer.evidence(table, self.schema.locate(table)), self.base)

@@ -1,0 +1,88 @@
+"""Keeping a sample of the rows: hash all of them, and read the cells of the few that stay."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from naively._schema import Schema
+from naively.engines._rows import CHUNK_ROWS, Rows
+from naively.engines._threads import in_order
+from naively.statistics._kept_rows import (
+    KeptRows,
+    add_label_hashes,
+    add_number_hashes,
+    add_text_hashes,
+    label_hashes,
+    mixed,
+    text_hash,
+)
+from naively.typing import AnyArray, IntArray
+
+
+def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity: int) -> KeptRows:
+    """The kept rows of a table."""
+    there = np.arange(len(schema.names)) if positions is None else positions
+    numeric = [place for place in range(len(there)) if there[place] >= 0 and schema.is_numeric(place)]
+    prose = [place for place in range(len(there)) if there[place] >= 0 and schema.is_text(place)]
+    labelled = [
+        place
+        for place in range(len(there))
+        if there[place] >= 0 and not schema.is_numeric(place) and not schema.is_text(place)
+    ]
+    with np.errstate(over="ignore"):
+        salts = mixed(np.array([text_hash(name) for name in schema.names], dtype=np.uint64))
+    hashes = np.zeros(rows.table.n_rows, dtype=np.uint64)
+    if numeric:
+        chosen = rows.all_or(there[numeric])
+
+        def add(chunk: slice) -> None:
+            for piece in rows.blocks(chunk, len(numeric)):
+                add_number_hashes(hashes[piece], rows.table.numbers(chosen, piece), salts[numeric])
+
+        list(in_order(add, rows.chunks(CHUNK_ROWS), rows.n_threads))
+    encoded = {place: rows.table.labels(int(there[place])) for place in labelled if _holds(rows, there[place])}
+    for place, (codes, labels) in encoded.items():
+        add_label_hashes(hashes, codes, label_hashes(labels), salts[place])
+    texts = {place: _texts(rows, int(there[place])) for place in prose}
+    for place, cells in texts.items():
+        add_text_hashes(hashes, cells, salts[place])
+    candidates = _smallest(hashes, rows.codes, capacity)
+    columns: dict[str, AnyArray] = {}
+    for place in numeric:
+        columns[schema.names[place]] = _numbers(rows, int(there[place]), candidates)
+    for place, (codes, labels) in encoded.items():
+        objects = np.array([*labels, None], dtype=object)
+        columns[schema.names[place]] = objects[codes[candidates]]
+    for place, cells in texts.items():
+        columns[schema.names[place]] = np.array([*(cells[row] for row in candidates), None], dtype=object)[:-1]
+    weights = np.ones(len(candidates)) if rows.weights is None else rows.weights[candidates]
+    return KeptRows.of_rows(capacity, hashes[candidates], rows.codes[candidates], weights, columns)
+
+
+def _texts(rows: Rows, position: int) -> list[str | None]:
+    return rows.table.texts(position) if _holds(rows, position) else [None] * rows.table.n_rows
+
+
+def _holds(rows: Rows, position: int) -> bool:
+    return rows.table.kind(int(position)) != "empty"
+
+
+def _smallest(hashes: AnyArray, codes: IntArray, capacity: int) -> IntArray:
+    """The rows that may be kept and, where not all can be, one more distinct row, which lowers the threshold."""
+    known = np.flatnonzero(codes >= 0)
+    if len(known) <= capacity + 1:
+        return known
+    # Distinct hashes among the smallest few: widen until there are enough of them (equal rows share a hash).
+    n_tried = capacity
+    while True:
+        n_tried = min(2 * n_tried, len(known))
+        limit = np.partition(hashes[known], n_tried - 1)[n_tried - 1]
+        chosen = known[hashes[known] <= limit]
+        if n_tried == len(known) or len(np.unique(hashes[chosen])) > capacity:
+            return np.asarray(chosen)
+
+
+def _numbers(rows: Rows, position: int, chosen: IntArray) -> AnyArray:
+    """The numbers of a few rows of one column."""
+    values = rows.table.column(position)
+    return np.asarray(values[chosen], dtype=np.float64)

@@ -1,0 +1,104 @@
+"""Several densities at once, mixed by how well each tells the classes of left-out rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from naively.errors import ParameterError
+from naively.families._bins import histogram_cells
+from naively.families._cells import left_out
+from naively.families._curves import Curve, Curves
+from naively.families._densities import FAMILIES, Sample
+from naively.families._gaussian import Gaussian
+from naively.families._stacking import StackedColumn, stack
+from naively.families.base import Family, LeftOut
+from naively.smoothing import Smoothing
+from naively.statistics._histogram import Histograms
+from naively.statistics._information import standardised_gap
+from naively.statistics._moments import Moments, centred
+from naively.statistics.base import Summary
+from naively.typing import FloatArray
+
+DENSITIES = tuple(FAMILIES)
+
+
+@dataclass(frozen=True)
+class Stacked(Family):
+    """A mixture of densities, their shares chosen by leave-one-out; what the recipe "auto" reads numbers with.
+
+    Parameters
+    ----------
+    densities : tuple of str, default=all
+        Among "t" (Student-t), "pool" (Student-t, variance shared by the classes), "kde" (kernels), "kdeq" (kernels on
+        normal scores), "ef5", "ef10" and "pkid" (equal-frequency bins: 5, 10, square root of the rows).
+
+    Notes
+    -----
+    The evidence of a value is ``log sum_f share_f P_f(class | value)`` under equal class weights, centred over the
+    classes: it tells classes apart and is no density of the value.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> model = NaiveBayes("textbook", families=Stacked()).fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[1.4], [7.7]]).tolist()
+    ['a', 'b']
+    """
+
+    leaves_out_exactly: ClassVar[bool] = False
+    is_distribution: ClassVar[bool] = False
+    compares_rows: ClassVar[bool] = False
+
+    densities: tuple[str, ...] = DENSITIES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "densities", tuple(self.densities))
+        unknown = [name for name in self.densities if name not in DENSITIES]
+        if unknown or not self.densities:
+            raise ParameterError(f"Stacked(densities) must be some of {DENSITIES}, got {self.densities!r}.")
+
+    # -- Statistics -----------------------------------------------------------------------------------------------
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        return (Summary("moments", observed=True, squares=True), Summary("histogram"))
+
+    # -- Estimate -------------------------------------------------------------------------------------------------
+
+    def estimate(self, moments: Moments, histograms: Histograms, *, smoothing: Smoothing) -> Curves:
+        """The curve of each column; the smoothing of labels does not touch it."""
+        silence = np.zeros(histograms.n_classes)
+        columns = self._columns(moments, histograms)
+        return Curves(tuple(Curve(column.knots, column.table, silence) for column in columns))
+
+    def _columns(self, moments: Moments, histograms: Histograms) -> list[StackedColumn]:
+        weight, mean, scatter = centred(moments)
+        columns = []
+        for place, histogram in enumerate(histograms.histograms):
+            exact = (weight[:, place], mean[:, place], scatter[:, place])
+            columns.append(stack(Sample(histogram.values(), histogram.counts, *exact), self.densities))
+        return columns
+
+    # -- Leave-one-out --------------------------------------------------------------------------------------------
+
+    def leave_one_out(self, moments: Moments, histograms: Histograms, *, smoothing: Smoothing) -> LeftOut:
+        """Each density without the row. Shares, cuts, bandwidths and the prior of Student's t stay as they are."""
+        columns = self._columns(moments, histograms)
+        return left_out(histograms, [column.leave_one_out for column in columns])
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def cells(self, moments: Moments, histograms: Histograms) -> list[FloatArray]:
+        """The counts of a few bins."""
+        return histogram_cells(histograms)
+
+    def effect(self, moments: Moments, histograms: Histograms) -> FloatArray:
+        """By the means and scatters of the classes."""
+        return standardised_gap(*centred(moments))
+
+    def expecting(self) -> Family:
+        """The normal distribution of the same moments."""
+        return Gaussian()

@@ -1,0 +1,111 @@
+"""Conjugate priors: Dirichlet, and Beta for two values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from naively._checks import require_number
+from naively.errors import ParameterError
+from naively.smoothing._base import Smoothing, finite_numbers, per_value
+from naively.typing import FloatArray
+
+PerValue: TypeAlias = float | Mapping[Any, float] | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Dirichlet(Smoothing):
+    """A Dirichlet (for two values: Beta) prior.
+
+    Parameters
+    ----------
+    beta : float, mapping or sequence, default=2.0
+        The prior's parameters: one for all, by value, or in the sorted order of the values.
+    estimator : "map" or "mean", default="map"
+        The posterior's mode, with ``beta - 1`` imaginary examples (so `beta` must be at least 1), or its mean, with
+        ``beta`` of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Dirichlet(2.0, "map").pseudo_counts(np.array([[3.0, 0.0]]), ["no", "yes"])
+    array([1., 1.])
+    """
+
+    beta: PerValue = 2.0
+    estimator: Literal["map", "mean"] = "map"
+
+    def __post_init__(self) -> None:
+        if self.estimator not in ("map", "mean"):
+            raise ParameterError(f"Dirichlet(estimator) must be 'map' or 'mean', got {self.estimator!r}.")
+        values = finite_numbers("Dirichlet(beta)", [self.beta] if isinstance(self.beta, Real) else self.beta)
+        least = 1 if self.estimator == "map" else 0
+        if min(values) < least:
+            raise ParameterError(
+                f"Dirichlet(beta) must be at least {least} for the {self.estimator!r} estimator, got {self.beta!r}. "
+                "Priors below 1 have no mode inside: use estimator='mean'."
+            )
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        if isinstance(self.beta, Real):
+            beta = np.full(counts.shape[-1], float(self.beta))
+        else:
+            beta = per_value("Dirichlet(beta)", self.beta, labels)  # type: ignore[arg-type]
+        return beta - 1.0 if self.estimator == "map" else beta
+
+    def pseudo_counts_together(
+        self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
+    ) -> FloatArray:
+        if not isinstance(self.beta, Real):
+            return super().pseudo_counts_together(part, whole, n_part, n_values, n_classes)
+        return (float(self.beta) - (1.0 if self.estimator == "map" else 0.0)) * n_part
+
+
+@dataclass(frozen=True)
+class Beta(Smoothing):
+    """A Beta prior on the probability of yes: the Dirichlet prior of two values.
+
+    Parameters
+    ----------
+    b1, b0 : float, default=2.0
+        The prior's parameters for yes and for no: of `Bernoulli` columns; of any other column with two values, the
+        second in sorted order is yes.
+    estimator : "map" or "mean", default="map"
+        The posterior's mode, ``(yes + b1 - 1) / (n + b1 + b0 - 2)``, with ``b1 - 1`` imaginary yeses and ``b0 - 1``
+        imaginary noes (so both must be at least 1); or its mean, ``(yes + b1) / (n + b1 + b0)``.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> tosses, coin = [[1], [1], [1], [0]], ["mine"] * 4
+    >>> for rule in ("none", Beta(3, 3), Beta(3, 3, "mean")):
+    ...     model = NaiveBayes("textbook", families="bernoulli", smoothing=rule).fit(tosses, coin)
+    ...     print(model.parameters()["x0"]["probability"])
+    [0.75]
+    [0.625]
+    [0.6]
+    """
+
+    b1: float = 2.0
+    b0: float = 2.0
+    estimator: Literal["map", "mean"] = "map"
+
+    def __post_init__(self) -> None:
+        for name in ("b1", "b0"):
+            require_number(f"Beta({name})", getattr(self, name), at_least=0)
+        self._as_dirichlet()
+
+    def _as_dirichlet(self) -> Dirichlet:
+        return Dirichlet((self.b0, self.b1), self.estimator)
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        if len(labels) != 2:
+            raise ParameterError(
+                f"Beta is a prior for two values, but here are {len(labels)}: {list(labels)[:10]}. Use Dirichlet for "
+                "more, and Categorical(categories) to declare a value that did not occur."
+            )
+        return self._as_dirichlet().pseudo_counts(counts, labels)

@@ -1,0 +1,260 @@
+"""A sample of the rows that merges, forgets and does not depend on their order.
+
+Every row has a 64-bit hash of its content. The sample is all rows whose hash is no larger than a threshold, equal rows
+once, with the weight they have together. The threshold starts at the largest hash there is, so that all rows are kept;
+when more distinct rows come than there are places it falls, and it never rises again. It depends on the rows alone, not
+on the order in which they came or on how they were cut; two samples merge at the lower of their thresholds. What is
+forgotten was in the sample just if its hash says so, so a row that was learnt can always be forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from naively._kernels import frozen, repays_compiler
+from naively.errors import ForgetError
+from naively.statistics._sums import WEIGHT_NOISE
+from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+LARGEST_HASH = 2**64 - 1
+MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """The kept rows, in the order of their hashes.
+
+    Parameters
+    ----------
+    capacity : int
+        The number of distinct hashes that are kept at most.
+    threshold : int
+        All rows with a hash up to this one are kept, and no others.
+    hashes : ndarray of uint64
+    codes : ndarray of int
+        Each row's position among the classes.
+    weights : ndarray of float
+    columns : mapping from str to ndarray
+        The cells: float64 with NaN, or objects (labels, None where missing).
+    """
+
+    capacity: int
+    hashes: AnyArray
+    codes: IntArray
+    weights: FloatArray
+    columns: Mapping[str, AnyArray]
+    threshold: int = LARGEST_HASH
+
+    @classmethod
+    def empty(cls, capacity: int) -> KeptRows:
+        """No rows at all."""
+        return cls(capacity, np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0), {})
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KeptRows):
+            return NotImplemented
+        return (
+            (self.capacity, self.threshold) == (other.capacity, other.threshold)
+            and np.array_equal(self.hashes, other.hashes)
+            and np.array_equal(self.codes, other.codes)
+            and np.array_equal(self.weights, other.weights)
+            and self.columns.keys() == other.columns.keys()
+            and all(_same_cells(cells, other.columns[name]) for name, cells in self.columns.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of_rows(
+        cls,
+        capacity: int,
+        hashes: AnyArray,
+        codes: IntArray,
+        weights: FloatArray,
+        columns: Mapping[str, AnyArray],
+        threshold: int = LARGEST_HASH,
+    ) -> KeptRows:
+        """From rows in any order: merge equal ones, and lower the threshold if there are too many."""
+        order = np.lexsort((codes, hashes))
+        order = order[: np.searchsorted(hashes[order], np.uint64(threshold), side="right")]
+        hashes, codes, weights = hashes[order], codes[order], weights[order]
+        new = np.ones(len(hashes), dtype=bool)
+        new[1:] = (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1])
+        first = np.flatnonzero(new)
+        weights = np.add.reduceat(weights, first) if len(first) else weights
+        hashes, codes = hashes[first], codes[first]
+        distinct = np.unique(hashes)
+        if len(distinct) > capacity:
+            threshold = int(distinct[capacity - 1])
+        n_kept = int(np.searchsorted(hashes, np.uint64(threshold), side="right"))
+        kept = order[first[:n_kept]]
+        cells = {name: values[kept] for name, values in columns.items()}
+        return cls(capacity, hashes[:n_kept], codes[:n_kept], weights[:n_kept], cells, threshold)
+
+    def __add__(self, other: KeptRows) -> KeptRows:
+        """Merge the samples of two sets of rows."""
+        names = dict.fromkeys([*self.columns, *other.columns])
+        columns = {name: np.concatenate([self._cells(name, other), other._cells(name, self)]) for name in names}
+        return KeptRows.of_rows(
+            min(self.capacity, other.capacity),
+            np.concatenate([self.hashes, other.hashes]),
+            np.concatenate([self.codes, other.codes]),
+            np.concatenate([self.weights, other.weights]),
+            columns,
+            min(self.threshold, other.threshold),
+        )
+
+    def _cells(self, name: str, other: KeptRows) -> AnyArray:
+        """The cells of a column, missing ones if only the other has it; objects where either side holds labels."""
+        mine, theirs = self.columns.get(name), other.columns.get(name)
+        if mine is not None:
+            return mine if theirs is None or theirs.dtype == mine.dtype else _as_labels(mine)
+        assert theirs is not None
+        return np.full(len(self), np.nan if theirs.dtype.kind == "f" else None, dtype=theirs.dtype)
+
+    def less(self, other: KeptRows | None, peak: FloatArray) -> KeptRows:
+        """Forget rows: those that are kept lose their weight, and leave when they have none.
+
+        Parameters
+        ----------
+        other : KeptRows or None
+            The rows to forget, with the threshold of their own; None where no sample of them was kept.
+        peak : ndarray (classes,)
+            The largest weight that each class has had: rounding is judged by it.
+        """
+        if other is None:
+            raise ForgetError(
+                "What is to be forgotten has no sample of its rows, so it cannot be taken out of the kept rows. "
+                "Forget the rows themselves, or a model of the same recipe."
+            )
+        mine = self._below(min(self.threshold, other.threshold))
+        place_of = {key: place for place, key in enumerate(zip(mine.hashes.tolist(), mine.codes.tolist(), strict=True))}
+        weights = mine.weights.copy()
+        rounding = WEIGHT_NOISE * peak
+        keys = zip(other.hashes.tolist(), other.codes.tolist(), strict=True)
+        for (hash_, code), weight in zip(keys, other.weights.tolist(), strict=True):
+            if hash_ > mine.threshold:
+                break
+            place = place_of.get((hash_, code))
+            if place is not None:
+                weights[place] -= weight
+                if abs(weights[place]) <= rounding[code]:
+                    weights[place] = 0.0
+            elif weight > rounding[code]:
+                raise ForgetError("One of these rows was never learnt: it would be among the kept rows if it had been.")
+        if (weights < 0).any():
+            raise ForgetError("A row would be forgotten more often than it was learnt.")
+        return mine._chosen(weights > 0, weights)
+
+    def _below(self, threshold: int) -> KeptRows:
+        """The sample at a lower threshold."""
+        if threshold >= self.threshold:
+            return self
+        kept = self.hashes <= np.uint64(threshold)
+        return replace(self._chosen(kept, self.weights), threshold=threshold)
+
+    def _chosen(self, kept: AnyArray, weights: FloatArray) -> KeptRows:
+        columns = {name: cells[kept] for name, cells in self.columns.items()}
+        return replace(self, hashes=self.hashes[kept], codes=self.codes[kept], weights=weights[kept], columns=columns)
+
+    def scaled(self, factor: float) -> KeptRows:
+        """Every row's weight times a factor."""
+        return replace(self, weights=self.weights * factor)
+
+    def for_classes(self, positions: IntArray) -> KeptRows:
+        """The same rows under another numbering of the classes; rows of dropped classes have no weight and leave."""
+        codes = positions[self.codes] if len(self) else self.codes
+        renumbered = replace(self, codes=codes)
+        if (codes < 0).any():
+            renumbered = renumbered._chosen(codes >= 0, self.weights)
+        order = np.lexsort((renumbered.codes, renumbered.hashes))
+        if (order == np.arange(len(order))).all():
+            return renumbered
+        return renumbered._chosen(order, renumbered.weights)
+
+    def smallest(self, n: int) -> KeptRows:
+        """The sample that a smaller capacity would have kept."""
+        return KeptRows.of_rows(n, self.hashes, self.codes, self.weights, self.columns, self.threshold)
+
+
+def _as_labels(cells: AnyArray) -> AnyArray:
+    if cells.dtype.kind != "f":
+        return cells
+    return np.array([None if value != value else value for value in cells.tolist()], dtype=object)
+
+
+def _same_cells(first: AnyArray, second: AnyArray) -> bool:
+    if first.dtype.kind == "f" and second.dtype.kind == "f":
+        return bool(np.array_equal(first, second, equal_nan=True))
+    return bool(first.tolist() == second.tolist())
+
+
+# -- hashes ---------------------------------------------------------------------------------------------------------
+
+
+def text_hash(text: str) -> np.uint64:
+    """A stable 64-bit hash of a text."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+def label_hashes(labels: Sequence[Label]) -> AnyArray:
+    """The hash of each label: of its text, or of the number it is."""
+    return np.array([_label_hash(label) for label in labels], dtype=np.uint64)
+
+
+def _label_hash(label: Label) -> np.uint64:
+    if isinstance(label, str):
+        return text_hash(label)
+    number = float(label)
+    return _float_bits(number) if number == label else text_hash(f"\0{label}")  # float64 does not hold all integers
+
+
+def _float_bits(value: float) -> np.uint64:
+    return np.uint64(np.float64(value + 0.0).view(np.uint64))
+
+
+def mixed(bits: AnyArray) -> AnyArray:
+    """Spread the bits of 64-bit integers evenly (Steele, Lea and Flood's SplitMix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * MIX_1
+    bits = (bits ^ (bits >> np.uint64(27))) * MIX_2
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def add_number_hashes(hashes: AnyArray, block: FloatArray, salts: AnyArray) -> None:
+    """Add to each row's hash those of its numbers, each salted by its column; missing cells add nothing.
+
+    Adding makes the hash independent of the columns' order.
+    """
+    if repays_compiler(block.size):
+        from naively._kernels.row_hashes import add_number_hashes as compiled
+
+        compiled(hashes, frozen(block), salts)
+        return
+    with np.errstate(over="ignore"):
+        cells = mixed((block + 0.0).view(np.uint64) ^ salts)
+        cells[np.isnan(block)] = 0
+        hashes += cells.sum(axis=1, dtype=np.uint64)
+
+
+def add_label_hashes(hashes: AnyArray, codes: IntArray, label_bits: AnyArray, salt: Any) -> None:
+    """The same for a column of labels, from their codes (-1: missing)."""
+    with np.errstate(over="ignore"):
+        bits = np.append(mixed(label_bits ^ salt), np.uint64(0))
+        hashes += bits[codes]
+
+
+def add_text_hashes(hashes: AnyArray, texts: Sequence[str | None], salt: Any) -> None:
+    """The same for a column of texts (None: missing)."""
+    bits = np.array([0 if text is None else int(text_hash(text)) for text in texts], dtype=np.uint64)
+    known = np.array([text is not None for text in texts], dtype=bool)
+    with np.errstate(over="ignore"):
+        hashes += np.where(known, mixed(bits ^ salt), np.uint64(0))
