@@ -237,3 +237,12 @@ def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"naively\[plots\]"):
         plot_densities(textbook().fit(X, Y))
+
+
+def test_bars_of_counts_are_probabilities_in_a_recipe_that_weighs_them():
+    X, y = np.random.default_rng(0).poisson(3, size=(200, 1)).astype(float), np.arange(200) % 2
+    for recipe in ("textbook", "auto"):
+        ax = plot_densities(NaiveBayes(recipe, families="poisson").fit(X, y))
+        heights = [sum(bar.get_height() for bar in bars) for bars in ax.containers]
+        assert ax.get_ylabel() == "probability"
+        np.testing.assert_allclose(heights, 1.0, atol=0.01)

@@ -6,25 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from naively._schema import position_of
-from naively.errors import ParameterError, brief, listed
-from naively.families import Categorical, Family, Gaussian, Joint, JointFamily
+from naively.errors import GapError, ParameterError, listed
+from naively.families import Family, Joint, JointFamily
+from naively.families.base import Member
 from naively.smoothing import Smoothing
-
-
-def as_joints(factors: Any) -> tuple[Joint, ...]:
-    """Read the parameter `factors`.
-
-    Examples
-    --------
-    >>> as_joints([Joint("a", "b")])
-    (Joint('a', 'b'),)
-    """
-    if factors is None:
-        return ()
-    given = [factors] if isinstance(factors, Joint) else factors
-    if not isinstance(given, (list, tuple)) or not all(isinstance(one, Joint) for one in given):
-        raise ParameterError(f"factors must be a list of Joint(...), as in [Joint('a', 'b')]; got {brief(factors)}.")
-    return tuple(given)
 
 
 def joined(joints: Sequence[Joint], names: Sequence[str], families: Sequence[Family | None]) -> list[Family | None]:
@@ -40,8 +25,8 @@ def joined(joints: Sequence[Joint], names: Sequence[str], families: Sequence[Fam
     """
     result = list(families)
     for joint, places in zip(joints, member_places(joints, names), strict=True):
-        alone = [families[place] for place in places]
-        family = None if None in alone else _bound(joint, [names[place] for place in places], alone, names)
+        of_members = [families[place] for place in places]
+        family = None if None in of_members else _bound(joint, [names[place] for place in places], of_members, names)
         for place in places:
             result[place] = family
     return result
@@ -61,18 +46,10 @@ def member_places(joints: Sequence[Joint], names: Sequence[str]) -> list[list[in
     return places
 
 
-def _bound(joint: Joint, given: Sequence[str], alone: Sequence[Family | None], names: Sequence[str]) -> JointFamily:
+def _bound(joint: Joint, given: Sequence[str], families: Sequence[Any], names: Sequence[str]) -> JointFamily:
     """A factor with its columns, read as they would be alone."""
-    labels: dict[str, Any] = {}
-    for name, family in zip(given, alone, strict=True):
-        if isinstance(family, Categorical):
-            labels[name] = family.categories
-        elif family != Gaussian():
-            raise ParameterError(
-                f"{joint!r} joins labels and numbers, but the family of its column {name!r} is {family!r}. Use "
-                "Categorical() or Gaussian() for its members; options of the normal density belong to Joint(ties=, "
-                "ddof=, floor=)."
-            )
+    members = {name: _member(joint, name, family) for name, family in zip(given, families, strict=True)}
+    labels = {name: member.declared for name, member in members.items() if member.reads == "labels"}
     return JointFamily(
         joint,
         given=tuple(given),
@@ -81,6 +58,18 @@ def _bound(joint: Joint, given: Sequence[str], alone: Sequence[Family | None], n
         numbers=tuple(sorted(set(given) - set(labels))),
         declared=tuple(labels[name] for name in sorted(labels)),
     )
+
+
+def _member(joint: Joint, name: str, family: Family) -> Member:
+    try:
+        member: Member = family.as_member()
+    except GapError as gap:
+        raise ParameterError(
+            f"{joint!r} joins labels and numbers, but the family of its column {name!r} is {family!r}, which "
+            f"{gap.reason}. Use Categorical() or Gaussian() for its members; options of the normal density belong to "
+            "Joint(ties=, ddof=, floor=)."
+        ) from None
+    return member
 
 
 def one_rule(joints: Sequence[Joint], names: Sequence[str], rules: list[Smoothing], given: set[int]) -> list[Smoothing]:

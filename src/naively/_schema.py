@@ -73,14 +73,11 @@ class Schema:
     def is_numeric(self, position: int) -> bool:
         """Whether a column is read as numbers."""
         name = self.names[position]
-        return any(
-            name in summary.numbers if summary.kind == "joint" else summary.kind in ("moments", "histogram")
-            for summary in self.summaries[position]
-        )
+        return any(summary.as_numbers(name) for summary in self.summaries[position])
 
     def is_text(self, position: int) -> bool:
         """Whether a column is read as prose."""
-        return any(summary.kind == "tokens" for summary in self.summaries[position])
+        return any(summary.of_texts for summary in self.summaries[position])
 
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:

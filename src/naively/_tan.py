@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from naively._state import of_one_state
 from naively._table.table import Table
 from naively._weighing.discretise import equal_frequency_cuts
 from naively.classifier import NaiveBayes
-from naively.errors import InputTypeError, ParameterError, SchemaError, brief
-from naively.families import Categorical, Family, Gaussian
+from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief
+from naively.families import Family
 from naively.families._tree import TreeEstimate, TreeFamily
+from naively.families.base import Member
 from naively.recipes import Recipe
 from naively.smoothing import Smoothing
 from naively.typing import FloatArray
@@ -127,9 +128,7 @@ class TAN(NaiveBayes):
 
     def _tree(self) -> TreeEstimate:
         self._require_fitted()
-        estimate = self._estimated()[0].factors[0].estimate
-        assert isinstance(estimate, TreeEstimate)
-        return estimate
+        return cast(TreeEstimate, self._estimated()[0].factors[0].estimate)
 
     def _basis(self) -> tuple[Any, ...]:
         return (*super()._basis(), self.root, self.cuts)
@@ -152,7 +151,7 @@ class TAN(NaiveBayes):
         """Refuse parameters that would have cut numbers in another way than they were counted."""
         given = _given_cuts(self.cuts, names)
         for name, family in zip(names, families, strict=True):
-            if name in known and isinstance(family, Categorical):
+            if name in known and family is not None and _member(name, family).reads == "labels":
                 raise SchemaError(
                     f"Column {name!r} was counted in bins of numbers, which {family!r} does not read. "
                     "Fit again with the new families."
@@ -174,7 +173,7 @@ class TAN(NaiveBayes):
         families = self._inferred(table.names, table.kinds, recipe)
         chosen: Cuts = {}
         for place, (name, family) in enumerate(zip(table.names, families, strict=True)):
-            if family == Gaussian():
+            if family is not None and _member(name, family).reads == "numbers":
                 numbers = np.asarray(table.column(place), dtype=np.float64)
                 found = equal_frequency_cuts(np.where(np.isinf(numbers), np.nan, numbers), weights, int(self.bins))
                 chosen[name] = given[name] if name in given else tuple(found.tolist())
@@ -186,23 +185,30 @@ class TAN(NaiveBayes):
     def _grown(self, names: Any, kinds: Any, recipe: Recipe, cuts: Cuts) -> list[Family | None]:
         """The tree, as the family of every column."""
         families = self._inferred(names, kinds, recipe)
-        declared = []
+        declared: list[Any] = []
         for name, family in zip(names, families, strict=True):
-            if family == Gaussian() and name not in cuts:
+            member = None if family is None else _member(name, family)
+            if member is not None and member.reads == "numbers" and name not in cuts:
                 raise InputTypeError(
                     f"Column {name!r} was empty when the model was first fitted, so its numbers have no bins. Fit "
                     "again, or name its cut points in cuts=."
                 )
-            if family is not None and family != Gaussian() and not isinstance(family, Categorical):
-                raise ParameterError(
-                    f"TAN reads labels and bins of numbers, but the family of column {name!r} is {family!r}. Use "
-                    "Categorical() or none."
-                )
-            declared.append(family.known or None if isinstance(family, Categorical) else None)
+            declared.append(None if member is None else member.declared)
         index = {name: place for place, name in enumerate(names)}
         root = position_of(self.root, index, "root")
         tree = TreeFamily(tuple(names), tuple(cuts.get(name) for name in names), tuple(declared), root)
         return [tree] * len(names)
+
+
+def _member(name: str, family: Family) -> Member:
+    try:
+        member: Member = family.as_member()
+    except GapError as gap:
+        raise ParameterError(
+            f"TAN reads labels and bins of numbers, but the family of column {name!r} is {family!r}, which "
+            f"{gap.reason}. Use Categorical() or none."
+        ) from None
+    return member
 
 
 def _given_cuts(cuts: Any, names: Any) -> Cuts:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from naively._checks import require_whole
-from naively._factors import as_joints, joined, one_rule
+from naively._factors import joined, one_rule
 from naively._schema import Schema, assign_families, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import Decider, check_prior, check_reject, class_prior, labelled, log_prior, loss_matrix
@@ -44,8 +44,8 @@ from naively.engines._registry import engine_of
 from naively.engines._threads import thread_count
 from naively.engines.base import Target
 from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
-from naively.families import ByKind, Family, Joint
-from naively.families._distributions import Distribution, Labels
+from naively.families import ByKind, Family, Joint, as_joints
+from naively.families._distributions import Distribution
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
 from naively.smoothing import Smoothing, as_smoothing
 from naively.statistics._information import counted
@@ -1323,21 +1323,24 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
         for distribution in self._imputing(member):
-            if isinstance(distribution, Labels):
-                place = int(np.flatnonzero(distribution.members == member)[0])
-                return distribution.values[place], distribution.probabilities[place]
+            labels = distribution.labels_of(int(np.flatnonzero(distribution.members == member)[0]))
+            if labels is not None:
+                return labels
         raise ParameterError(
             f"Column {self.schema_.names[member]!r} holds numbers, not labels. Use impute, which gives their mean."
         )
 
     def _imputing(self, member: int | None = None) -> list[Distribution]:
         """What each class expects of each column, or of one; of numbers without a density it is the class's mean."""
+        return distributions(self._expecting_factors(member), self.schema_, self.statistics_)
+
+    def _expecting_factors(self, member: int | None = None) -> list[Factor]:
+        """The factors of all columns, or of one, not weighed, by families that say what is expected of a cell."""
         recipe = as_recipe(self.recipe)
         families = [family and family.expecting() for family in self._checked_families(recipe)]
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
-        wanted = [factor for factor in factors if member is None or member in factor.members]
-        return distributions(wanted, self.schema_, self.statistics_)
+        return [factor for factor in factors if member is None or member in factor.members]
 
     @of_one_state
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
@@ -1431,6 +1434,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     # -- what is estimated from it -------------------------------------------------------------------------------------
+
+    @property
+    @of_one_state
+    def families_(self) -> dict[str, Family | None]:
+        """The family that each column is read with, by name; None for a column of which nothing is known yet."""
+        self._require_fitted()
+        return dict(zip(self.schema_.names, self._checked_families(as_recipe(self.recipe)), strict=True))
 
     @property
     @of_one_state

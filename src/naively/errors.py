@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from types import FrameType
+from typing import Any, NoReturn
 
 
 class NaivelyError(Exception):
@@ -59,6 +60,42 @@ class GapError(ParameterError):
     def __init__(self, message: str, reason: str = "", places: Sequence[int] = ()):
         super().__init__(message)
         self.reason, self.places = reason or message, tuple(places)
+
+
+class Gap:
+    """A question that a family, an estimate or a statistic has no answer to, and why: asking it raises `GapError`.
+
+    It stands in the class in the place of the method that would answer, so that all gaps can be listed.
+
+    Parameters
+    ----------
+    reason : str
+        Why there is no answer: the end of a sentence that begins with "it ...".
+
+    Examples
+    --------
+    >>> class Tells:
+    ...     quantile = Gap("tells classes apart and is no density of the value")
+    >>> Tells().quantile(0.5)
+    Traceback (most recent call last):
+    ...
+    naively.errors.GapError: Tells.quantile: it tells classes apart and is no density of the value
+    """
+
+    def __init__(self, reason: str):
+        self.reason = reason
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.question = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self if instance is None else self._bound(owner.__name__)
+
+    def _bound(self, owner: str) -> Callable[..., NoReturn]:
+        def refuse(*_: Any, **__: Any) -> NoReturn:
+            raise GapError(f"{owner}.{self.question}: it {self.reason}", self.reason)
+
+        return refuse
 
 
 class ForgetError(NaivelyError, ValueError):

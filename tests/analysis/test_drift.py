@@ -1,5 +1,7 @@
 """Drift: what moved between two models is named, what did not is not."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +9,11 @@ from scipy import stats
 
 from naively import NaiveBayes
 from naively.analysis.drift import compare, since
-from naively.errors import ForgetError
-from naively.families import Text
+from naively.errors import ForgetError, ParameterError
+from naively.families import Gaussian, Text
+from naively.families._gaussian import GaussianEstimate
 from naively.statistics._divergence import by_chance, compare_cells, divergence, normal_divergence, poisson_divergence
+from naively.statistics.base import Summary
 
 RECIPES = ("textbook", "fast")
 FIELDS = ["column", "class", "bits", "expected", "p_value", "p_adjusted", "rows_before", "rows_after"]
@@ -230,3 +234,36 @@ def test_texts_without_a_single_token_have_not_changed():
     changes = compare(model, model)
     assert [change["column"] for change in changes] == ["prior", "x", "x"]
     assert all(change["bits"] == 0.0 and change["p_value"] == 1.0 for change in changes)
+
+
+@dataclass(frozen=True)
+class OfUnitVariance(Gaussian):
+    """A density that needs no squares."""
+
+    @property
+    def summaries(self):
+        return (Summary("moments"),)
+
+    def estimate(self, moments, *, smoothing):
+        mean = moments.total.high / moments.observed.high
+        return GaussianEstimate(mean, np.ones_like(mean))
+
+
+class AsRates(OfUnitVariance):
+    def compare(self, before, after, summary, rows):
+        return before.compare_rates(after, rows)
+
+
+def two_samples(family):
+    """Models of two samples of one distribution, whose variance is 16 times its mean."""
+    X, y = np.random.default_rng(0).normal(100, 40, size=(400, 1)).round().clip(0), np.arange(400) % 2
+    return [NaiveBayes("textbook", families=family).fit(X[half::2], y[::2]) for half in range(2)]
+
+
+def test_a_family_that_keeps_no_squares_is_not_taken_for_numbers_of_events():
+    with pytest.raises(ParameterError, match=r"'x0' cannot be compared: OfUnitVariance.*squares"):
+        compare(*two_samples(OfUnitVariance()))
+
+
+def test_a_family_says_how_it_is_compared():
+    assert compare(*two_samples(AsRates())) == compare(*two_samples("poisson"))

@@ -40,7 +40,7 @@ from naively._schema import Schema
 from naively._weighing.auto import Tempering
 from naively.engines._threads import thread_count
 from naively.errors import ModelFileError
-from naively.families import FAMILIES, ByKind, Family, Joint
+from naively.families import from_written, to_written
 from naively.recipes import Recipe, as_recipe
 from naively.smoothing import (
     Beta,
@@ -141,12 +141,10 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
 
 def _encoded(value: Any, where: str) -> Any:
     """A parameter as JSON: families and smoothings by name and options, collections element by element."""
-    if isinstance(value, Joint):
-        return {"type": "joint", "options": value.options()}
-    if isinstance(value, (Family, ByKind)):
-        refuse_tokenizer(getattr(value, "tokenizer", None))
-        _refuse_unregistered(value)
-        return {"type": value.name(), "options": {k: _encoded(v, where) for k, v in value.options().items()}}
+    if (written := to_written(value)) is not None:
+        name, options = written
+        refuse_tokenizer(options.get("tokenizer"))
+        return {"type": name, "options": {key: _encoded(option, where) for key, option in options.items()}}
     if isinstance(value, (Recipe, Tempering)):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
         return {"type": type(value).__name__, "options": options}
@@ -164,15 +162,6 @@ def _encoded(value: Any, where: str) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise ModelFileError(f"The parameter {where!r} holds a {type(value).__name__}, which a model file cannot hold.")
-
-
-def _refuse_unregistered(value: Family | ByKind) -> None:
-    """Refuse a family that could not be found by its name when the file is loaded."""
-    if isinstance(value, Family) and FAMILIES.get(value.name()) is not type(value):
-        raise ModelFileError(
-            f"A model file names its families, but {value.name()!r} is no name of {type(value).__name__}. Register it, "
-            f"here and where the file is loaded: naively.families.FAMILIES[{value.name()!r}] = {type(value).__name__}."
-        )
 
 
 def _class_type(classes: AnyArray) -> str:
@@ -362,14 +351,14 @@ def _decoded(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     name = value["type"]
-    if name == "joint":
-        options = dict(value["options"])
-        return Joint(*options.pop("columns"), **options)
     if name == "dict":
         return {_decoded(key): _decoded(element) for key, element in value["items"]}
-    others: dict[str, Any] = {ByKind.name(): ByKind, "Recipe": Recipe, "Tempering": Tempering}
-    factory: Any = others.get(name) or FAMILIES.get(name) or SMOOTHINGS[name]
-    return factory(**{key: _decoded(option) for key, option in value["options"].items()})
+    options = {key: _decoded(option) for key, option in value["options"].items()}
+    if (family := from_written(name, options)) is not None:
+        return family
+    others: dict[str, Any] = {"Recipe": Recipe, "Tempering": Tempering}
+    factory: Any = others.get(name) or SMOOTHINGS[name]
+    return factory(**options)
 
 
 def _kind(value: Any) -> Any:

@@ -43,7 +43,7 @@ def spoken_tokens(
         How many tokens of a text to name.
     """
     check_most(most)
-    prose = [factor for factor in scorer.factors if hasattr(factor.estimate, "token_evidence")]
+    prose = [factor for factor in scorer.factors if factor.estimate.reads == "texts"]
     if not prose or not most:
         return {}
     finite = np.asarray(np.isfinite(evidence).all(axis=(1, 2)) & np.isfinite(log_prior).all(axis=-1))

@@ -25,7 +25,7 @@ from naively._scoring.decision import class_prior, log_prior
 from naively._scoring.model import block_reader, chosen_columns, grouped, statistics_of
 from naively._table.table import SparseTable, Table
 from naively.engines._threads import in_order
-from naively.errors import ForgetError, ParameterError
+from naively.errors import ForgetError
 from naively.families import Family, LeftOut
 from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.statistics._statistics import Statistics
@@ -127,8 +127,6 @@ def _left_out_groups(
     """Leave-one-out of each group of columns, their positions in the schema and those in the table."""
     groups = []
     for family, smoothing, members in grouped(families, smoothings):
-        if not hasattr(family, "leave_one_out"):
-            raise ParameterError(f"The family {family.name()!r} has no leave-one-out in closed form.")
         left_out = family.leave_one_out(*statistics_of(schema, family, members, statistics), smoothing=smoothing)
         places = np.array(members, dtype=np.int64)
         groups.append((left_out, places, chosen_columns(places, rows.positions, len(schema.names))))

@@ -116,7 +116,7 @@ class Scorer:
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
-        multiplies = any(getattr(factor.estimate, "multiplies", False) for factor in self.factors)
+        multiplies = any(factor.estimate.multiplies for factor in self.factors)
         # many small products of matrices: threads would only wait for each other
         with one_blas_thread() if multiplies else nullcontext():
             self._run(table, positions, finish, n_threads)
@@ -124,7 +124,7 @@ class Scorer:
     def _run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         readers = [self._reader(factor, table, positions) for factor in self.factors]
         row_cells = max(self._cells_per_row(table), self.n_classes, 1)
-        least_rows = [getattr(factor.estimate, "least_rows", 128) for factor in self.factors]
+        least_rows = [factor.estimate.least_rows for factor in self.factors]
         only_codes = all(factor.estimate.reads != "numbers" for factor in self.factors)  # read in less time each
         block_rows = max((2 if only_codes else 1) * BLOCK_CELLS // row_cells, *least_rows, 128)
         blocks_per_task = max(1, TASK_CELLS // (block_rows * row_cells))
@@ -156,7 +156,7 @@ class Scorer:
         sparse = isinstance(table, SparseTable) and all(factor.estimate.reads_sparse for factor in self.factors)
         if sparse and isinstance(table, SparseTable):
             return int(table.matrix.nnz // table.n_rows)
-        return self.n_columns + sum(getattr(factor.estimate, "cells_per_row", 0) for factor in self.factors)
+        return self.n_columns + sum(factor.estimate.cells_per_row for factor in self.factors)
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
         """The log-likelihood of every cell, (rows, terms, classes); 0 for missing cells and unread columns."""
@@ -197,7 +197,7 @@ def chosen_columns(members: IntArray, positions: IntArray | None, n_columns: int
 def block_reader(estimate: Any, table: Table, chosen: IntArray | None) -> Callable[[slice], AnyArray]:
     """A function from a slice of rows to the block of the chosen columns that the estimate reads."""
     if estimate.reads == "numbers":
-        nonnegative, positive = getattr(estimate, "nonnegative", False), getattr(estimate, "positive", False)
+        nonnegative, positive = estimate.nonnegative, estimate.positive
         return lambda rows: checked_numbers(table, chosen, rows, nonnegative, positive)
     if estimate.reads == "texts":
         return text_reader(table, range(table.n_columns) if chosen is None else chosen.tolist())

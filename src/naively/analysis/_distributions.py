@@ -15,7 +15,7 @@ import numpy as np
 from naively._schema import Schema
 from naively._scoring.model import Factor, statistics_of
 from naively.errors import GapError, ParameterError
-from naively.families._distributions import Distribution, Numbers
+from naively.families._distributions import Distribution
 from naively.families._ranking import known_weight
 from naively.statistics._statistics import Statistics
 
@@ -48,10 +48,8 @@ def _distribution(factor: Factor, schema: Schema, statistics: Statistics, length
             f"Column {names[0]!r}: {factor.family!r} {gap.reason}, which this needs. Use another family, for example "
             "Gaussian() or Kernel() for numbers, Categorical() for labels, or leave the column out."
         ) from None
-    if isinstance(found, Numbers):
-        unknown = _unknown(tables)
-        found = found.without(unknown) if unknown.any() else found
-    return replace(found, members=factor.members)
+    unknown = _unknown(tables)
+    return replace(found.without(unknown) if unknown.any() else found, members=factor.members)
 
 
 def _unknown(tables: Sequence[Any]) -> Any:

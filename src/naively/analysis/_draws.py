@@ -12,7 +12,7 @@ from naively._schema import Schema
 from naively._table.columns import Column, ColumnsTable
 from naively._table.frames import native_frame
 from naively._table.table import ArrayTable, Kind, Table
-from naively.families._distributions import Distribution, Labels
+from naively.families._distributions import Distribution
 from naively.typing import AnyArray, IntArray, Label
 
 
@@ -61,8 +61,8 @@ def draw_columns(
     for distribution in distributions:
         block = distribution.draw(codes, rng)
         for place, member in enumerate(distribution.members.tolist()):
-            values = distribution.values[place] if isinstance(distribution, Labels) else None
-            columns[member] = DrawnColumn(schema.kinds[member], block[:, place], values)
+            labels = distribution.labels_of(place)
+            columns[member] = DrawnColumn(schema.kinds[member], block[:, place], None if labels is None else labels[0])
     return columns
 
 

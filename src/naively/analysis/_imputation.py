@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from naively._table.table import ArrayTable, SparseTable, Table
-from naively.families._distributions import Distribution, Labels
+from naively.families._distributions import Distribution
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
@@ -57,24 +58,14 @@ def fillings(
     """
     for distribution in distributions:
         there = distribution.members if positions is None else positions[distribution.members]
-        gaps = [_missing(table, int(position)) for position in there]
-        if not any(len(rows) for rows in gaps):
+        missing = [_missing(table, int(position)) for position in there]
+        if not any(len(rows) for rows in missing):
             continue
-        if isinstance(distribution, Labels):
-            for place, rows in enumerate(gaps):
-                values = distribution.values[place]
-                if len(rows) and values:
-                    best = (posterior[rows] @ distribution.probabilities[place]).argmax(axis=1)
-                    chosen = [_as_stored(values[code], table, int(there[place])) for code in best.tolist()]
-                    yield Filling(int(there[place]), rows, chosen, numeric=False)
-            continue
-        some = np.unique(np.concatenate(gaps))
-        block = table.numbers(there, slice(0, table.n_rows))[some]
-        mean = np.einsum("rcj,rj->rc", distribution.expected(block), posterior[some])
-        for place, rows in enumerate(gaps):
-            values_of_rows = mean[np.searchsorted(some, rows), place]
-            if len(rows) and not np.isnan(values_of_rows).all():  # nothing is known of some columns
-                yield Filling(int(there[place]), rows, values_of_rows.tolist(), numeric=True)
+        read = partial(table.numbers, there, slice(0, table.n_rows))
+        for place, values in distribution.imputed(missing, posterior, read):
+            position = int(there[place])
+            stored = values if distribution.numeric else [_as_stored(value, table, position) for value in values]
+            yield Filling(position, missing[place], stored, distribution.numeric)
 
 
 def _missing(table: Table, position: int) -> IntArray:

@@ -20,7 +20,6 @@ from naively._scoring.model import Factor, statistics_of
 from naively.analysis._parameter_counts import ParameterCounts, count_factors
 from naively.errors import GapError, RecipeError
 from naively.families import Estimate
-from naively.statistics._histogram import Histograms
 from naively.statistics._information import counted
 from naively.statistics._statistics import Statistics
 from naively.statistics.base import Summary
@@ -61,13 +60,13 @@ def factor_log_likelihood(factor: Factor, schema: Any, statistics: Statistics) -
 def _of_cells(estimate: Estimate, names: Sequence[str], statistics: Statistics, gap: str) -> float:
     """The log-likelihood of values counted in a histogram's cells: exact where a cell is one value, or within a bin."""
     table = statistics.table(Summary("histogram"))
-    assert isinstance(table, Histograms)
     kept = [name for name in names if name in table.columns]
     if len(kept) < len(names):
         absent = next(name for name in names if name not in kept)
         raise _refusal(absent, f"it {gap}")
     total = 0.0
-    for place, (name, histogram) in enumerate(zip(names, table.for_columns(names).histograms, strict=True)):
+    for place, name in enumerate(names):
+        histogram = table.histogram_of(name)
         if histogram.level > 0 and not estimate.constant_in_cells:
             raise _refusal(name, f"it has more than {histogram.cap} distinct values, too many to keep")
         block = np.full((len(histogram.keys), len(names)), np.nan)

@@ -15,7 +15,8 @@ from naively.errors import GapError, ParameterError
 from naively.families import Family
 from naively.families._ranking import p_values
 from naively.smoothing import Smoothing
-from naively.statistics._statistics import ColumnStatistics, Statistics
+from naively.statistics._statistics import Statistics
+from naively.statistics.base import Statistic
 from naively.typing import AnyArray
 
 
@@ -24,7 +25,7 @@ class Group(NamedTuple):
 
     family: Family
     members: list[int]
-    tables: list[ColumnStatistics]
+    tables: list[Statistic]
 
 
 def scores_of_columns(

@@ -270,8 +270,7 @@ def _counted(
 def _is_subtractable(schema: Schema, kept_rows: int) -> bool:
     """Whether a difference of statistics is what counting would give: see `naively.analysis._folds`."""
     kept = {summary for summaries in schema.summaries for summary in summaries}
-    pruned = any(summary.view is not None and summary.view.most_tokens is not None for summary in kept)
-    return kept_rows == 0 and not pruned and all(summary.kind != "histogram" for summary in kept)
+    return kept_rows == 0 and all(summary.subtracts_exactly for summary in kept)
 
 
 def _learnt(candidate: NaiveBayes, schema: Schema, statistics: Statistics) -> NaiveBayes:

@@ -29,7 +29,6 @@ from naively.analysis._correlation import correlations, in_units_of_spread
 from naively.errors import InputError, listed, warn
 from naively.recipes import as_recipe
 from naively.statistics._independence import Independence, crossed_counts, independence_test
-from naively.statistics.base import Summary
 from naively.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -171,19 +170,12 @@ def _columns_of(model: NaiveBayes, table: Table) -> tuple[list[Column], list[str
         position = place if positions is None else int(positions[place])
         if position < 0 or table.kind(position) == "empty":
             continue
-        numeric = table.kind(position) == "number" and not any(_as_labels(one, name) for one in schema.summaries[place])
-        columns.append(_column(table, position, numeric))
+        as_labels = any(summary.as_labels(name) for summary in schema.summaries[place])
+        columns.append(_column(table, position, table.kind(position) == "number" and not as_labels))
         names.append(name)
     if len(columns) < 2:
         raise InputError(f"Dependence is a matter of two columns, but X has {len(columns)} with known cells.")
     return columns, names
-
-
-def _as_labels(summary: Summary, name: str) -> bool:
-    """Whether the model takes the values of a column for mere names."""
-    if summary.kind != "joint":
-        return summary.kind == "counts"
-    return name in summary.labels and (not summary.cuts or summary.cuts[summary.labels.index(name)] is None)
 
 
 def _column(table: Table, position: int, numeric: bool) -> Column:

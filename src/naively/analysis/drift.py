@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively.errors import GapError, ParameterError
+from naively.families import Family
 from naively.statistics._divergence import Change, compare_cells
 from naively.statistics._statistics import Statistics, added
 from naively.statistics.base import Statistic, Summary
@@ -114,7 +116,7 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
     shared = np.array([there.get(label, 0.0) > 0 for label in first.classes.tolist()], dtype=bool)
     classes = first.classes[shared & (first.class_weight.high > 0)]
     if len(classes):
-        records += _column_records(first.with_classes(classes), second.with_classes(classes))
+        records += _column_records(first.with_classes(classes), second.with_classes(classes), before.families_)
     return _ranked(records)
 
 
@@ -129,22 +131,34 @@ def _prior_record(before: Statistics, after: Statistics) -> dict[str, Any]:
     return _record("prior", None, compare_cells(cells), cells.sum(axis=1), ())
 
 
-def _column_records(before: Statistics, after: Statistics) -> Iterator[dict[str, Any]]:
+def _column_records(before: Statistics, after: Statistics, families: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The change of every column that both have, in every class; both have the same classes."""
     rows = np.stack([before.class_weight.high, after.class_weight.high])
     before, after = _apart(before), _apart(after)
     known = _best_summaries(before), _best_summaries(after)
-    groups: dict[Summary, list[str]] = {}
+    groups: dict[tuple[Summary, Family], list[str]] = {}
     for name, summary in known[0].items():
         if known[1].get(name) == summary:
-            groups.setdefault(summary, []).append(name)
-    for summary, names in groups.items():
+            groups.setdefault((summary, families[name]), []).append(name)
+    for (summary, family), names in groups.items():
         then, now = (one.table(summary).for_columns(names) for one in (before, after))
-        change, weights = then.compare(now, summary, rows)
+        change, weights = _compared(family, then, now, summary, rows)
         for place, name in enumerate(names):
             for code, label in enumerate(before.classes.tolist()):
                 if weights[:, code, place].all():
                     yield _record(name, label, change, weights[:, code, place], (code, place))
+
+
+def _compared(
+    family: Family, before: Statistic, after: Statistic, summary: Summary, rows: FloatArray
+) -> tuple[Change, FloatArray]:
+    try:
+        return family.compare(before, after, summary, rows)
+    except GapError as gap:
+        raise ParameterError(
+            f"Column {before.columns[0]!r} cannot be compared: {family!r} {gap.reason}. Ask for squares in its "
+            "summaries, or define its method compare."
+        ) from None
 
 
 def _apart(statistics: Statistics) -> Statistics:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from naively.errors import ParameterError, brief
+from naively.errors import ModelFileError, ParameterError, brief
 from naively.families._bernoulli import Bernoulli
 from naively.families._binned import Binned
 from naively.families._by_kind import ByKind
@@ -64,7 +64,10 @@ FAMILIES: dict[str, type[Family]] = {
 }
 
 
-QUESTIONS = ("n_parameters", "distribution", "uncertain", "log_likelihood", "quantile", "line", "as_table")
+QUESTIONS = (
+    *("n_parameters", "distribution", "uncertain", "log_likelihood", "quantile", "line", "as_table"),
+    *("leave_one_out", "as_member"),
+)
 """What can be asked of a family, or of its estimates, and may be a gap."""
 
 
@@ -118,3 +121,45 @@ def as_family(value: Any, where: str = "families") -> Family:
         f"{where} must be a family such as Gaussian() or one of the names {', '.join(map(repr, FAMILIES))}; "
         f"got {brief(value)}."
     )
+
+
+def as_joints(factors: Any) -> tuple[Joint, ...]:
+    """Read the parameter `factors`.
+
+    Examples
+    --------
+    >>> as_joints([Joint("a", "b")])
+    (Joint('a', 'b'),)
+    """
+    if factors is None:
+        return ()
+    given = [factors] if isinstance(factors, Joint) else factors
+    if not isinstance(given, (list, tuple)) or not all(isinstance(one, Joint) for one in given):
+        raise ParameterError(f"factors must be a list of Joint(...), as in [Joint('a', 'b')]; got {brief(factors)}.")
+    return tuple(given)
+
+
+def to_written(value: Any) -> tuple[str, dict[str, Any]] | None:
+    """The name and the options by which a model file holds a family, a `ByKind` or a `Joint`; None for all else.
+
+    Examples
+    --------
+    >>> to_written(Poisson())
+    ('poisson', {'pseudo': 'rows'})
+    """
+    if not isinstance(value, (Family, ByKind, Joint)):
+        return None
+    if isinstance(value, Family) and FAMILIES.get(value.name()) is not type(value):
+        raise ModelFileError(
+            f"A model file names its families, but {value.name()!r} is no name of {type(value).__name__}. Register it, "
+            f"here and where the file is loaded: naively.families.FAMILIES[{value.name()!r}] = {type(value).__name__}."
+        )
+    return value.name(), value.options()
+
+
+def from_written(name: str, options: dict[str, Any]) -> Any:
+    """The inverse of `to_written`; None if nothing has this name."""
+    if name == Joint.name():
+        return Joint(*options["columns"], **{key: option for key, option in options.items() if key != "columns"})
+    factory = ByKind if name == ByKind.name() else FAMILIES.get(name)
+    return None if factory is None else factory(**options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.statistics._moments import Moments
 from naively.statistics.base import Summary
 from naively.typing import FloatArray, Label
+
+if TYPE_CHECKING:
+    from naively.statistics._divergence import Change
 
 ROUNDING = 1e-12
 """A count of "no" that is below zero by no more than this share of the count of "yes" is zero, but for rounding."""
@@ -87,6 +90,13 @@ class Bernoulli(Family):
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
         """The probabilities of no and yes."""
         return Parameters.of_values(n_classes, [2] * n_columns)
+
+    def compare(self, before: Any, after: Any, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """Whether yes is as frequent as before; sums of shares are compared as rates."""
+        if self.threshold is not None:
+            return super().compare(before, after, summary, rows)
+        changed: tuple[Change, FloatArray] = before.compare_rates(after, rows)
+        return changed
 
     def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Labels:
         """No and yes, as numbers that are read as such."""

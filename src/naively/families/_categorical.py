@@ -17,7 +17,7 @@ from naively.families._distributions import Labels
 from naively.families._linear import logs_and_zeros, refuse_infinite_weights
 from naively.families._numbers import against
 from naively.families._uncertainty import Uncertain, independent, looked_up
-from naively.families.base import READS_LABELS, Estimate, Family, LeftOut, Parameters
+from naively.families.base import READS_LABELS, Estimate, Family, LeftOut, Member, Parameters
 from naively.smoothing import Smoothing, smoothed_frequencies
 from naively.statistics._counts import Counts, frequencies_without, merged_labels
 from naively.statistics._information import counted
@@ -82,6 +82,10 @@ class Categorical(Family):
     def known(self) -> tuple[Label, ...]:
         """The values that count whether they occurred or not."""
         return self.categories if isinstance(self.categories, tuple) else ()
+
+    def as_member(self) -> Member:
+        """Labels, with those that are declared."""
+        return Member("labels", self.categories)
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,14 +27,48 @@ class Numbers:
     draw : Draw
     members : ndarray
         The positions of the columns in the schema.
+    counts : bool
+        Whether a cell is a whole number from 0 on, whose probability is the exponential of the evidence.
     """
+
+    numeric: ClassVar[bool] = True
 
     mean: FloatArray
     draw: Draw
     members: IntArray = field(default_factory=lambda: NO_MEMBERS)
+    counts: bool = False
+
+    def labels_of(self, place: int) -> None:
+        """Numbers have no list of values."""
+        return
+
+    def imputed(
+        self, missing: Sequence[IntArray], posterior: FloatArray, read: Callable[[], FloatArray]
+    ) -> Iterator[tuple[int, list[Any]]]:
+        """The mean of what each class expects of each missing cell, by the probabilities of the classes.
+
+        Parameters
+        ----------
+        missing : sequence of ndarray
+            The rows in which each column is missing.
+        posterior : ndarray of shape (rows, classes)
+        read : callable
+            Gives the numbers (rows, columns).
+
+        Returns
+        -------
+        iterator of (place, values)
+            Of each column that something is expected of, for its missing rows.
+        """
+        rows = np.unique(np.concatenate(missing))
+        mean = np.einsum("rcj,rj->rc", self.expected(read()[rows]), posterior[rows])
+        for place, own in enumerate(missing):
+            values = mean[np.searchsorted(rows, own), place]
+            if len(own) and not np.isnan(values).all():  # nothing is known of some columns
+                yield place, values.tolist()
 
     def without(self, unknown: AnyArray) -> Numbers:
-        """The same, but of columns without a single known cell nothing is expected or drawn: NaN."""
+        """These distributions, but of columns without a single known cell nothing is expected or drawn: NaN."""
         mean, draw = np.where(unknown, np.nan, self.mean), self.draw
         return replace(self, mean=mean, draw=lambda codes, rng: np.where(unknown, np.nan, draw(codes, rng)))
 
@@ -76,9 +110,30 @@ class Labels:
         The positions of the columns in the schema.
     """
 
+    numeric: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
+    mean: ClassVar[Any] = None
+
     values: Sequence[tuple[Label, ...]]
     probabilities: Sequence[FloatArray]
     members: IntArray = field(default_factory=lambda: NO_MEMBERS)
+
+    def labels_of(self, place: int) -> tuple[tuple[Label, ...], FloatArray]:
+        """The values of the column at a place, and their probabilities (classes, values)."""
+        return self.values[place], self.probabilities[place]
+
+    def imputed(
+        self, missing: Sequence[IntArray], posterior: FloatArray, read: Callable[[], FloatArray]
+    ) -> Iterator[tuple[int, list[Any]]]:
+        """The most probable value of each missing cell: parameters and result as those of `Numbers.imputed`."""
+        for place, rows in enumerate(missing):
+            if len(rows) and self.values[place]:
+                best = (posterior[rows] @ self.probabilities[place]).argmax(axis=1)
+                yield place, [self.values[place][code] for code in best.tolist()]
+
+    def without(self, unknown: AnyArray) -> Labels:
+        """These distributions: a column without a known cell has no values."""
+        return self
 
     def draw(self, codes: IntArray, rng: np.random.Generator) -> IntArray:
         """The place of a value for each cell (rows, columns); -1 in a column that has no values."""

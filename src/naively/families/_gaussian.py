@@ -18,7 +18,7 @@ from naively.families._intervals import IntervalEstimate
 from naively.families._linear import Lines, classes_last
 from naively.families._numbers import edges_around, formula_tables, points_within
 from naively.families._uncertainty import Uncertain, uncertain_normal
-from naively.families.base import Estimate, Family, LeftOut, Parameters
+from naively.families.base import Estimate, Family, LeftOut, Member, Parameters
 from naively.smoothing import Smoothing
 from naively.statistics._information import standardised_gap
 from naively.statistics._moments import Centre, Moments, centre, centred, placed, pooled_centre
@@ -175,6 +175,13 @@ class Gaussian(Family):
         return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
     # -- Questions ------------------------------------------------------------------------------------------------
+
+    def as_member(self) -> Member:
+        """Numbers; the factor has options of its own for the normal density, in place of the family's."""
+        if self != Gaussian():
+            reason = "has options, which a factor of several columns does not read"
+            raise GapError(f"{self!r}.as_member: it {reason}", reason)
+        return Member("numbers")
 
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
         """A mean per column and class, and the variances as they are tied."""

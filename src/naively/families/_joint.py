@@ -106,6 +106,11 @@ class Joint:
         ]
         return f"Joint({', '.join(shown)})"
 
+    @classmethod
+    def name(cls) -> str:
+        """What it is called in model files."""
+        return "joint"
+
     def options(self) -> dict[str, Any]:
         """The options by name."""
         return {"columns": list(self.columns), "ties": self.ties, "ddof": self.ddof, "floor": self.floor}
@@ -238,8 +243,12 @@ class JointEstimate(Estimate):
 
     def __init__(self, family: JointFamily, table: ProductTable, normals: Normals | None):
         self.family, self.table, self.normals = family, table, normals
-        self.sums, self.multiplies = table.sums, normals is not None
+        self.sums = table.sums
         self._densities: dict[bytes, Densities] = {}
+
+    @property
+    def multiplies(self) -> bool:
+        return self.normals is not None
 
     def reader(self, table: Table, positions: IntArray | None) -> Callable[[slice], Block]:
         """A function that gives the block of a slice of rows; positions follow the family's columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import special
@@ -18,6 +18,9 @@ from naively.statistics._information import mutual_information, standardised_gap
 from naively.statistics._moments import Moments
 from naively.statistics.base import Summary
 from naively.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from naively.statistics._divergence import Change
 
 LARGEST_RATE = 1e4
 """Poisson distributions of larger rates are taken for normal ones."""
@@ -94,10 +97,15 @@ class Poisson(Family):
         """A rate per column and class."""
         return Parameters.all_free(n_classes * n_columns)
 
+    def compare(self, before: Any, after: Any, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """Whether the rates differ, and how often a cell is missing."""
+        changed: tuple[Change, FloatArray] = before.compare_rates(after, rows)
+        return changed
+
     def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
         """Numbers of events."""
         rate = estimate.parameters["rate"]
-        return Numbers(rate, lambda codes, rng: rng.poisson(rate[codes]).astype(np.float64))
+        return Numbers(rate, lambda codes, rng: rng.poisson(rate[codes]).astype(np.float64), counts=True)
 
     def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: FloatArray) -> Uncertain:
         """Under a gamma posterior of the rates."""

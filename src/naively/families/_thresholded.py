@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from naively.families.base import Estimate, Family, LeftOut
 from naively.smoothing import Smoothing
 from naively.statistics.base import Summary
 from naively.typing import AnyArray, FloatArray, IntArray, Label
+
+if TYPE_CHECKING:
+    from naively.statistics._divergence import Change
 
 ZERO = -1075 * math.log(2)
 """The exponential of what is below this is zero as a float64."""
@@ -121,6 +124,10 @@ class Thresholded(Family):
 
     # -- Questions ------------------------------------------------------------------------------------------------
 
+    def compare(self, before: Any, after: Any, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """How the family inside compares."""
+        return self.family.compare(before, after, summary, rows)
+
     def cells(self, *tables: Any) -> list[FloatArray] | None:
         """Those of the family inside."""
         return self.family.cells(*tables)
@@ -206,7 +213,7 @@ class ThresholdedEstimate(Estimate):
     @property
     def nonnegative(self) -> bool:
         """Whether the numbers are counts, which cannot be negative."""
-        return bool(getattr(self.inside, "nonnegative", False))
+        return self.inside.nonnegative
 
     def evidence(self, block: AnyArray) -> FloatArray:
         """The log-likelihood of every cell."""

@@ -5,51 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from naively._table.table import Kind
-from naively.errors import GapError
+from naively.errors import Gap as Gap
 from naively.families import _ranking
 from naively.statistics.base import Summary
 from naively.typing import FloatArray, IntArray, Label
 
-
-class Gap:
-    """A question that a family or an estimate has no answer to, and why: asking it raises `GapError`.
-
-    It stands in the class in the place of the method that would answer, so that all gaps can be listed.
-
-    Parameters
-    ----------
-    reason : str
-        Why there is no answer: the end of a sentence that begins with "it ...".
-
-    Examples
-    --------
-    >>> class Tells:
-    ...     quantile = Gap("tells classes apart and is no density of the value")
-    >>> Tells().quantile(0.5)
-    Traceback (most recent call last):
-    ...
-    naively.errors.GapError: Tells.quantile: it tells classes apart and is no density of the value
-    """
-
-    def __init__(self, reason: str):
-        self.reason = reason
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.question = name
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return self if instance is None else self._bound(owner.__name__)
-
-    def _bound(self, owner: str) -> Callable[..., NoReturn]:
-        def refuse(*_: Any, **__: Any) -> NoReturn:
-            raise GapError(f"{owner}.{self.question}: it {self.reason}", self.reason)
-
-        return refuse
+if TYPE_CHECKING:
+    from naively.statistics._divergence import Change
 
 
 class Count(NamedTuple):
@@ -78,6 +45,21 @@ class Parameters(NamedTuple):
     def all_free(cls, number: int) -> Parameters:
         """Of columns whose parameters are all free."""
         return cls(Count(number, number))
+
+
+class Member(NamedTuple):
+    """How a column enters a factor of several columns.
+
+    Parameters
+    ----------
+    reads : str
+        "labels" or "numbers".
+    declared : tuple of labels, "declared" or None
+        The labels that count whether they occurred or not, as in `Categorical`.
+    """
+
+    reads: str
+    declared: Any = None
 
 
 NO_TABLE = "has no table or formula that other programs could read"
@@ -111,6 +93,30 @@ class Estimate(ABC):
 
     reads_sparse: ClassVar[bool] = False
     """Whether it reads CSR rows as they are, by `add_sparse`, `only` and `of_zeros_but`."""
+
+    least_rows: ClassVar[int] = 128
+    """The number of rows that a block should have, so that what is done once for each block does not count."""
+
+    cells_per_row: ClassVar[int] = 0
+    """About how many cells it computes for each row, beyond one for each column."""
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether negative numbers are refused."""
+        return False
+
+    @property
+    def positive(self) -> bool:
+        """Whether numbers that are not above 0 are refused."""
+        return False
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether evidence takes many small products of matrices."""
+        return False
+
+    token_evidence: Any = Gap("reads no text")
+    """From the place of a column and a text to its tokens and the evidence (tokens, classes) of each."""
 
     @property
     def mass(self) -> float:
@@ -197,6 +203,10 @@ class LeftOut:
         The same from CSR rows, summed over the columns: (rows, classes).
     """
 
+    nonnegative: ClassVar[bool] = False
+    positive: ClassVar[bool] = False
+    """Rows that were learnt have been checked."""
+
     reads: str
     evidence: Callable[[Any, IntArray, FloatArray], FloatArray]
     codebook: Any = None
@@ -266,6 +276,21 @@ class Family:
     uncertain: ClassVar[Any] = Gap("has no posterior distribution in closed form")
     """From ``(estimate, tables, smoothing, block)`` to the evidence of the rows of a block as it is `Uncertain`."""
 
+    as_member: ClassVar[Any] = Gap("reads neither labels nor numbers that a factor can join")
+    """From nothing to the `Member` that a column of this family is in a factor of several columns."""
+
+    def compare(self, before: Any, after: Any, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """How each column has changed in each class: what its most detailed statistic tells.
+
+        Parameters
+        ----------
+        before, after : Statistic
+        summary, rows
+            As in `Statistic.compare`.
+        """
+        changed: tuple[Change, FloatArray] = before.compare(after, summary, rows)
+        return changed
+
     def cells(self, *tables: Any) -> list[FloatArray] | None:
         """The counts (classes, cells) of each column that is, or can be cut into, a few cells; None for a density."""
         return None
@@ -302,8 +327,8 @@ class Family:
     estimate: ClassVar[Callable[..., Estimate]]
     """The parameters, from the merged statistics (one argument per summary) and the keyword `smoothing`: pure."""
 
-    leave_one_out: ClassVar[Callable[..., LeftOut]]
-    """The same arguments to the evidence of rows that the statistics hold, each without itself."""
+    leave_one_out: ClassVar[Any] = Gap("has no leave-one-out in closed form")
+    """From the arguments of `estimate` to `LeftOut`: the evidence of rows that the statistics hold, without the row."""
 
 
 READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "text", "mixed", "empty")

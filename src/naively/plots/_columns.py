@@ -12,7 +12,6 @@ from naively._table.table import ArrayTable
 from naively.analysis._distributions import distributions
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
-from naively.families import Bernoulli, Categorical, Poisson, Thresholded
 from naively.plots._axes import RESOLUTION, axes_or_new, colour_of
 from naively.recipes import as_recipe
 from naively.typing import FloatArray
@@ -71,19 +70,25 @@ def _labels_of(model: NaiveBayes, member: int) -> tuple[list[str], FloatArray] |
             f"Column {name!r} is read together with others, so it has no distribution of its own to draw. Draw it from "
             "a model without factors."
         )
-    if any(summary.kind == "tokens" for summary in model.schema_.summaries[member]):
+    if model.schema_.is_text(member):
         raise ParameterError(
             f"Column {name!r} holds prose, which has no curve to draw. parameters()[{name!r}] has its tokens' "
             "probabilities in recipe='textbook'; plot_evidence(model.explain(X)) shows which tokens spoke."
         )
-    family = family.family if isinstance(family, Thresholded) else family
-    if isinstance(family, (Categorical, Bernoulli)):
-        values, probabilities = model._label_probabilities(member)
+    (factor,) = model._expecting_factors(member)
+    place = factor.members.tolist().index(member)
+    try:
+        (distribution,) = distributions([factor], model.schema_, model.statistics_)
+    except ParameterError:
+        return None
+    if (labels := distribution.labels_of(place)) is not None:
+        values, probabilities = labels
         return [f"{value:g}" if isinstance(value, float) else str(value) for value in values], probabilities
-    if isinstance(family, Poisson):
-        most = model.parameters()[name]["rate"].max()
-        counts = np.arange(int(most + 4 * np.sqrt(most)) + 2, dtype=np.float64)
-        return [str(int(count)) for count in counts], np.exp(_evidence_of(model, member, counts)).T
+    if distribution.counts:
+        most = float(distribution.mean[:, place].max())
+        counts = np.arange(int(most + 4 * np.sqrt(most)) + 2)
+        logs = factor.estimate.tabulated(place, counts.tolist(), len(factor.members))[: len(counts)]
+        return [str(count) for count in counts.tolist()], np.exp(logs).T
     return None
 
 
@@ -100,10 +105,10 @@ def _draw_curves(model: NaiveBayes, member: int, ax: Axes) -> str:
     tables = [model.statistics_.table(summary) for summary in model.schema_.summaries[member]]
     low, high = max(tables, key=lambda one: one.detail).value_range(model.schema_.names[member])
     (factor,) = (factor for factor in model._estimated()[0].factors if member in factor.members)
-    if getattr(factor.estimate, "positive", False):  # its density may have no end at 0
+    if factor.estimate.positive:  # its density may have no end at 0
         points = factor.estimate.points(factor.members.tolist().index(member), RESOLUTION)
         low, high = points[0], points[-1]
-    elif getattr(factor.estimate, "nonnegative", False):
+    elif factor.estimate.nonnegative:
         low = max(low, 0.0)
     x = np.linspace(low, high, 4 * RESOLUTION)
     logs = _evidence_of(model, member, x)

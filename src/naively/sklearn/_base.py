@@ -316,9 +316,7 @@ class CountingDropIn(DiscreteDropIn):
     @property
     def feature_count_(self) -> FloatArray:
         """The sum of each feature in each class, (n_classes, n_features), weighted."""
-        (moments,) = self._ready().statistics_.tables.values()
-        assert isinstance(moments, Moments)
-        return moments.total.high.copy()
+        return self._ready().statistics_.only(Moments).total.high.copy()
 
 
 LEAST_ALPHA = 1e-10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -112,10 +112,7 @@ class CategoricalNB(DiscreteDropIn):
     def category_count_(self) -> list[FloatArray]:
         """How often each category of each feature occurred in each class."""
         model = self._ready()
-        (counts,) = model.statistics_.tables.values()
-        assert isinstance(counts, Counts)
-        assert isinstance(model.families, Codes)
-        counts = model.families.with_known(counts)
+        counts = cast(Codes, model.families).with_known(model.statistics_.only(Counts))
         return [counts.table(place).high.copy() for place in range(len(counts.columns))]
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -88,8 +88,7 @@ class GaussianNB(DropIn):
     def epsilon_(self) -> float:
         """What is added to every variance."""
         model = self._ready()
-        family = model.families
-        assert isinstance(family, Gaussian)
+        family = cast(Gaussian, model.families)
         return family.floor if family.rule == "absolute" else family.floor * largest_variance(model)
 
     @property
@@ -112,7 +111,5 @@ class GaussianNB(DropIn):
 
 def largest_variance(model: NaiveBayes) -> float:
     """The largest variance of any column over all rows that a Gaussian model has learnt."""
-    (moments,) = model.statistics_.tables.values()
-    assert isinstance(moments, Moments)
-    weight, _, scatter = pooled(moments)
+    weight, _, scatter = pooled(model.statistics_.only(Moments))
     return float(np.max(scatter / np.where(weight > 0, weight, 1.0), initial=0.0))

@@ -350,6 +350,10 @@ class Histograms(Statistic):
         most = summary.most_cells or CAP
         return cls(columns, tuple(Histogram.from_dict(one, n_classes, most) for one in entry["histograms"]), n_classes)
 
+    def histogram_of(self, column: str) -> Histogram:
+        """The histogram of a column."""
+        return self.histograms[self.columns.index(column)]
+
     def value_range(self, column: str) -> tuple[float, float]:
         values = self.histograms[self.columns.index(column)].values()
         room = 0.1 * (values[-1] - values[0]) or 1.0

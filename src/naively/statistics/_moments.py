@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from naively.errors import ForgetError, InputError
+from naively.errors import ForgetError, GapError, InputError
 from naively.statistics._plain import peak_from, peak_to_dict, require, sum_from, sum_to_dict
 from naively.statistics._scatter import rounding_of, scatter
 from naively.statistics._sums import SMALLEST_SQUARE, WEIGHT_NOISE, Sum
@@ -251,7 +251,13 @@ class Moments(Statistic):
             return self._compare_shares(other)
         if summary.above is not None:
             return self._compare_truths(other, rows)
-        return self._compare_normal(other, rows) if summary.squares else self._compare_rates(other, rows)
+        if not summary.squares:
+            raise GapError(
+                "Sums without squares do not tell a change from chance. Ask for squares in the family's summaries, or "
+                "define its `compare`.",
+                "keeps sums without squares, which do not tell a change from chance",
+            )
+        return self._compare_normal(other, rows)
 
     def _compare_shares(self, other: Moments) -> tuple[Change, FloatArray]:
         """Whether a count is of one column, or of any other of the same kind."""
@@ -269,7 +275,7 @@ class Moments(Statistic):
         every = np.broadcast_to(rows[:, :, None], yes.shape)
         return compare_cells(with_missing(np.stack([known - yes, yes], axis=-1), every)), every
 
-    def _compare_rates(self, other: Moments, rows: FloatArray) -> tuple[Change, FloatArray]:
+    def compare_rates(self, other: Moments, rows: FloatArray) -> tuple[Change, FloatArray]:
         """Poisson distributions, and how often a cell is missing."""
         from naively.statistics._divergence import compare_in_parts, poisson_divergence, two_sided
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from naively.statistics._sums import Sum
 from naively.statistics.base import Statistic, Summary
 from naively.typing import AnyArray, FloatArray, IntArray
 
-ColumnStatistics = Any  # for readers that know which statistic they hold
+S = TypeVar("S", bound=Statistic)
+
+ColumnStatistics = Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,13 @@ class Statistics:
             table.check(summary, weight.high, peak)
         kept = None if left.kept is None else left.kept.less(right.kept, peak)
         return Statistics(left.classes, weight, tables, kept, peak).without_empty_classes()
+
+    def only(self, kind: type[S]) -> S:
+        """The one statistic of a model whose columns all have one, and of this class."""
+        (table,) = self.tables.values()
+        if not isinstance(table, kind):
+            raise SchemaError(f"Expected {kind.__name__}, but the model has learnt {type(table).__name__}.")
+        return table
 
     def scaled(self, factor: float) -> Statistics:
         """Every row's weight times a factor."""

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from naively._text.tokenise import View
-from naively.errors import ForgetError, ParameterError, listed
+from naively.errors import ForgetError, Gap, listed
 from naively.typing import AnyArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from naively.statistics._divergence import Change
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,26 @@ class Summary:
     def members(self) -> tuple[str, ...]:
         """The columns that are counted jointly."""
         return self.labels + self.numbers
+
+    def as_numbers(self, column: str) -> bool:
+        """Whether the statistics take the cells of a column for numbers."""
+        return column in self.numbers if self.members else self.kind in ("moments", "histogram")
+
+    def as_labels(self, column: str) -> bool:
+        """Whether the statistics take the cells of a column for mere names."""
+        if not self.members:
+            return self.kind == "counts"
+        return column in self.labels and (not self.cuts or self.cuts[self.labels.index(column)] is None)
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether the statistics are those of texts."""
+        return self.view is not None
+
+    @property
+    def subtracts_exactly(self) -> bool:
+        """Whether a difference of statistics is what counting the rows that are left would give."""
+        return self.kind != "histogram" and (self.view is None or self.view.most_tokens is None)
 
     def concerns(self, column: str) -> bool:
         """Whether the statistics are about a column: joint ones are about their members only."""
@@ -272,38 +289,16 @@ class Statistic(ABC):
         """What is known of each column by itself, where the statistic is about several together; else nothing."""
         return {}
 
-    def value_range(self, column: str) -> tuple[float, float]:
-        """Where nearly all values of a numeric column lie, for an axis to be drawn.
+    histogram_of: Any = Gap("keeps no histogram")
+    """From the name of a column to its `Histogram`."""
 
-        Raises
-        ------
-        ParameterError
-            If statistics of this kind know no numbers.
-        """
-        raise ParameterError(f"Column {column!r} has no range: statistics of the kind {self.kind!r} hold no numbers.")
+    value_range: Any = Gap("holds no numbers")
+    """From the name of a column to the two numbers between which nearly all of its values lie."""
 
-    def compare(self, other: Self, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
-        """How each column has changed in each class.
+    compare: Any = Gap("does not tell how a column changes")
+    """How each column has changed in each class, ``(other, summary, rows)``.
 
-        Parameters
-        ----------
-        other : Statistic
-            Of other rows, with the same columns and classes.
-        summary : Summary
-        rows : ndarray of shape (2, n_classes)
-            The weight of the rows of each class, of both.
-
-        Returns
-        -------
-        change : Change of arrays (n_classes, n_columns)
-        weights : ndarray of shape (2, n_classes, n_columns)
-            The weights that were compared.
-
-        Raises
-        ------
-        ParameterError
-            If statistics of this kind cannot be compared.
-        """
-        raise ParameterError(
-            f"Statistics of the kind {self.kind!r} cannot be compared: they do not say how they change."
-        )
+    `other` is of other rows, with the same columns and classes; `rows` (2, n_classes) the weight of the rows of each
+    class, of both. It gives a `Change` of arrays (n_classes, n_columns), and the weights (2, n_classes, n_columns) that
+    were compared.
+    """
