@@ -27,6 +27,7 @@ from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_colum
 from naively._state import State, as_it_is, learning_lock, of_one_state, unchanged
 from naively._table.labels import exact_array
 from naively._table.read import read_table
+from naively._table.results import Columns, Result, one_row
 from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
@@ -71,7 +72,13 @@ BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
 
 
-class BayesError(NamedTuple):
+class _Simulated(NamedTuple):
+    error: float
+    standard_error: float
+    n: int
+
+
+class BayesError(Result, _Simulated):
     """The error of the best possible rule, found by simulation.
 
     Parameters
@@ -84,9 +91,10 @@ class BayesError(NamedTuple):
         How many rows were simulated.
     """
 
-    error: float
-    standard_error: float
-    n: int
+    __slots__ = ()
+
+    def _columns(self) -> Columns:
+        return one_row(self._asdict())
 
 
 class _OfDensities:

@@ -241,7 +241,7 @@ def test_ties_save_variances(ties, variances):
     counts = parameter_counts(model)
     assert counts.joint is counts.columns_given_class is counts.class_given_columns is None
     assert "'x0' is read as 'gaussian'" in counts.reason
-    assert "- column 'x0'" in str(counts)
+    assert "no other table: column 'x0'" in str(counts)
 
 
 def test_every_family_is_counted():

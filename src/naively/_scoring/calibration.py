@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naively._table.results import Columns, Result, Shown, as_cell
 from naively.typing import FloatArray, IntArray
 
 BINS = 15
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Result):
     """Quality of probabilities on rows whose class is known.
 
     Parameters
@@ -28,6 +29,19 @@ class Calibration:
     brier: float
     ece: float
     reliability: FloatArray
+
+    def _columns(self) -> Columns:
+        ends = np.arange(len(self.reliability) + 1) / len(self.reliability)
+        weight, confidence, accuracy = self.reliability.T.tolist()
+        numbers = {"from": ends[:-1].tolist(), "to": ends[1:].tolist(), "weight": weight, "confidence": confidence}
+        return {name: ("f", cells) for name, cells in {**numbers, "accuracy": accuracy}.items()}
+
+    def _shown(self) -> Shown:
+        measures = (("accuracy", self.accuracy), ("log-loss", self.log_loss), ("Brier", self.brier), ("ECE", self.ece))
+        title = ", ".join(f"{name} {as_cell(value)}" for name, value in measures)
+        shown = super()._shown()
+        lines = [line for line in shown.lines if line[2] != "0"]  # without the bins that are empty
+        return shown._replace(lines=lines, title=title)
 
 
 def calibration(

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from naively._table.frames import tidy_frame
+from naively._table.results import Columns, Result, aligned, more
 from naively._table.table import Table
 from naively.errors import ParameterError
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -39,13 +40,17 @@ PAIRED = " & "
 """What stands between the columns of a term that reads two."""
 
 
-class Explanation(dict[str, list[Any]]):
+class Explanation(Result, dict[str, list[Any]]):
     """An explanation where no data frame library is at hand: a dict of columns that prints as text."""
 
     def __repr__(self) -> str:
         rows = list(dict.fromkeys(self["row"]))
         shown = "\n\n".join(as_text(self, row) for row in rows[:5])
-        return shown if len(rows) <= 5 else f"{shown}\n\n... and {len(rows) - 5} more rows"
+        return "\n\n".join(part for part in (shown, more(len(rows) - 5, "rows")) if part)
+
+    def _columns(self) -> Columns:
+        kinds = {"row": "i", "bits": "f"}
+        return {name: (kinds.get(name, "U"), cells) for name, cells in self.items()}
 
 
 # -- attribute ------------------------------------------------------------------------------------------------------
@@ -320,13 +325,9 @@ def as_text(frame: Any, row: int | None = None, digits: int = 2) -> str:
     lines.sort(key=lambda line: -abs(line[2]))
     lines.append(("log-odds", "", total))
     numbers = [f"{round(bits, digits) + 0.0:+.{digits}f}" for _, _, bits in lines]
-    n_left, n_name = max(map(len, numbers)), max(len(name) for name, _, _ in lines)
-    shown = [
-        f"{number:>{n_left}}  {name:<{n_name}}  {value}".rstrip()
-        for number, (name, value, _) in zip(numbers, lines, strict=True)
-    ]
+    shown = aligned([(number, name, value) for number, (name, value, _) in zip(numbers, lines, strict=True)], right=[0])
     probability = 1.0 / (1.0 + 2.0**-total) if total > -1000 else 0.0
-    return "\n".join([f"row {wanted}: {terms[0][3]} against the rest, probability {probability:.3f}", *shown])
+    return "\n".join([f"row {wanted}: {terms[0][3]} against the rest, probability {probability:.3f}", shown])
 
 
 def _total(bits: Sequence[float]) -> float:

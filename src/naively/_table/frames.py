@@ -35,6 +35,14 @@ def native_frame(data: Mapping[str, Any], like: Any, types: Mapping[str, Any] | 
     return result.with_columns(*(_with_nulls(name, data[name], backend) for name in texts)).to_native()
 
 
+def no_rows(like: Any) -> Any:
+    """A frame of the library of `like` that holds none of its rows; None if that is no data frame."""
+    import narwhals as nw
+
+    frame = nw.from_native(like, eager_only=True, pass_through=True)
+    return frame.head(0).to_native() if isinstance(frame, nw.DataFrame) else None
+
+
 def _with_nulls(name: str, cells: Sequence[Any], backend: Any) -> Any:
     """A column of text whose missing cells are null: pandas before version 3 writes them out as "None"."""
     import narwhals as nw

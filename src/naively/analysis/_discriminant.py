@@ -21,17 +21,15 @@ from typing import Any
 import numpy as np
 
 from naively._scoring.model import Factor
-from naively._table.frames import tidy_frame
+from naively._table.results import SHOWN_ROWS, Columns, Result, Shown, more
 from naively.analysis._contrast import Contrast
 from naively.errors import GapError, ParameterError, listed
 from naively.families import Estimate
 from naively.typing import AnyArray, FloatArray
 
-SHOWN_TERMS = 20
 
-
-@dataclass(frozen=True, eq=False)
-class Discriminant:
+@dataclass(frozen=True, eq=False, repr=False)
+class Discriminant(Result):
     """A linear function of the row for each class: its log-odds against the base class.
 
     Attributes
@@ -61,9 +59,9 @@ class Discriminant:
     >>> F = NaiveBayes("textbook", families=Gaussian(ties="feature")).fit(X, y).discriminant(base="low")
     >>> F
     Linear discriminant against 'low'
-            'high'
-    x0       2.000
-    bias    -4.000
+          'high'
+    x0     2.000
+    bias  -4.000
     >>> F.decision([[3.0]])[:, 0].tolist()
     [2.0]
     """
@@ -130,42 +128,23 @@ class Discriminant:
         """F of each row for each class, (rows, classes): above 0 where the class is more probable than the base."""
         return self.contrast.log_odds(X)
 
-    def frame(self, like: Any = None) -> Any:
-        """The weights and the bias as a tidy frame: ``column``, ``term``, ``class`` (without the base), ``weight``.
-
-        Parameters
-        ----------
-        like : data frame, optional
-            Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
-        """
-        terms = [*self._terms, ("bias", "bias", self.bias)]
+    def _columns(self) -> Columns:
+        """``column``, ``term``, ``class`` (without the base) and ``weight``, of the terms and the bias."""
         records = [
             (column, term, label, float(weight[code]))
-            for column, term, weight in terms
+            for column, term, weight in [*self._terms, ("bias", "bias", self.bias)]
             for code, label in self.contrast.others
         ]
-        fields = ("column", "term", "class", "weight")
-        data = {field: [record[place] for record in records] for place, field in enumerate(fields)}
-        return tidy_frame(data, dict(zip(fields, ("U", "U", self.classes.dtype.kind, "f"), strict=True)), like)
+        fields = {"column": "U", "term": "U", "class": self.classes.dtype.kind, "weight": "f"}
+        return {field: (kind, [one[place] for one in records]) for place, (field, kind) in enumerate(fields.items())}
 
-    def __repr__(self) -> str:
+    def _shown(self) -> Shown:
         others = self.contrast.others
-        shown = self._terms[:SHOWN_TERMS]
-        lines = [(term, [f"{weight[code]:.3f}" for code, _ in others]) for _, term, weight in shown]
-        if len(self._terms) > SHOWN_TERMS:
-            lines.append((f"... and {len(self._terms) - SHOWN_TERMS} more", [""] * len(others)))
-        lines = [
-            ("", [f"{label!r}" for _, label in others]),
-            *lines,
-            ("bias", [f"{self.bias[code]:.3f}" for code, _ in others]),
-        ]
-        left = max(len(name) for name, _ in lines) + 2
-        widths = [max(len(cells[place]) for _, cells in lines) + 2 for place in range(len(others))]
-        texts = [
-            name.ljust(left) + "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-            for name, cells in lines
-        ]
-        return "\n".join([f"Linear discriminant against {self.base!r}", *(text.rstrip() for text in texts)])
+        terms = [*self._terms[:SHOWN_ROWS], ("bias", "bias", self.bias)]
+        lines = [["", *(f"{label!r}" for _, label in others)]]
+        lines += [[term, *(f"{weight[code]:.3f}" for code, _ in others)] for _, term, weight in terms]
+        note = more(len(self._terms) - SHOWN_ROWS, "terms")
+        return Shown(lines, range(1, len(lines[0])), f"Linear discriminant against {self.base!r}", note)
 
 
 # -- from estimates to lines ----------------------------------------------------------------------------------------

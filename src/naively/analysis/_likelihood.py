@@ -105,11 +105,11 @@ def parameter_counts(model: NaiveBayes) -> ParameterCounts:
     >>> from naively import NaiveBayes
     >>> rows = {"coat": ["striped", "plain", "plain", "black"], "tail": [True, True, False, True]}
     >>> print(parameter_counts(NaiveBayes("textbook").fit(rows, ["cat", "cat", "dog", "dog"])))
-                   stored   free
-    naive Bayes        12      7
-    P(X, Y)            12     11
-    P(X | Y)           12     10
-    P(Y | X)           12      6
+                 stored  free
+    naive Bayes      12     7
+    P(X, Y)          12    11
+    P(X | Y)         12    10
+    P(Y | X)         12     6
     """
     model = model._taken()
     factors = model._unweighed_factors("n_parameters_")

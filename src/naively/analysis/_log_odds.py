@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from naively._scoring.model import Factor, block_reader
-from naively._table.frames import tidy_frame
 from naively._table.read import read_table
+from naively._table.results import Columns, Result, Shown, more
 from naively._table.table import ArrayTable, Table
 from naively.analysis._contrast import Contrast
 from naively.errors import GapError, ParameterError
@@ -31,7 +31,7 @@ SHOWN_COLUMNS, SHOWN_VALUES = 12, 8
 """How much of it is printed."""
 
 
-class ColumnLogOdds:
+class ColumnLogOdds(Result):
     """What one column adds to the log-odds: a function, and a table of it.
 
     Attributes
@@ -73,25 +73,25 @@ class ColumnLogOdds:
     @cached_property
     def table(self) -> dict[Any, FloatArray]:
         """From values to what they add."""
-        return dict(zip(self._points, self._said[:-2], strict=True))
+        return dict(zip(self._points, self._log_ratios[:-2], strict=True))
 
     @property
     def missing(self) -> FloatArray:
         """What a missing cell adds."""
-        return np.asarray(self._said[-1])
+        return np.asarray(self._log_ratios[-1])
 
     @property
     def unknown(self) -> FloatArray | None:
         """What a label that was never learnt adds."""
-        return np.asarray(self._said[-2]) if self.kind == "label" else None
+        return np.asarray(self._log_ratios[-2]) if self.kind == "label" else None
 
     @cached_property
-    def _said(self) -> FloatArray:
+    def _log_ratios(self) -> FloatArray:
         """What the points, a value that is not known, and a missing cell add, (points + 2, classes)."""
         if self._factor is None:
             return np.zeros((2, len(self._contrast.classes)))
-        said = self._factor.estimate.tabulated(self._place, self._points, len(self._factor.members))
-        return against(said, self._contrast.base)
+        evidence = self._factor.estimate.tabulated(self._place, self._points, len(self._factor.members))
+        return against(evidence, self._contrast.base)
 
     @property
     def kind(self) -> str:
@@ -106,13 +106,16 @@ class ColumnLogOdds:
             entries.append(("unknown", None, self.unknown))
         return [*entries, ("missing", None, self.missing)]
 
-    def __repr__(self) -> str:
+    def _columns(self) -> Columns:
+        return _columns_of([(self.name, *entry) for entry in self._entries()], self._contrast)
+
+    def _shown(self) -> Shown:
         header = [f"{label!r}" for _, label in self._contrast.others]
-        return _aligned([["", "", *header], *_lines(self)])
+        return Shown([["", "", *header], *_lines(self)], range(2, 2 + len(header)))
 
 
-@dataclass(frozen=True, eq=False)
-class LogOdds:
+@dataclass(frozen=True, eq=False, repr=False)
+class LogOdds(Result):
     """The additive form of a model, against one of its classes.
 
     Attributes
@@ -128,6 +131,9 @@ class LogOdds:
 
     Notes
     -----
+    The columns of its `frame` are ``column``; ``kind`` of the entry ("prior", "label", "truth", "from", "point",
+    "unknown", "missing"); ``value``, as text; ``class``, without the base; ``log_ratio``.
+
     Natural logarithms; divide by ``log(2)`` for bits. In a row that no class could have produced, which needs
     ``smoothing="none"``, the answer is the prior, as in `predict_proba`.
 
@@ -177,40 +183,19 @@ class LogOdds:
         """What each cell adds, (rows, columns, classes)."""
         return self.contrast.terms(X)
 
-    def frame(self, like: Any = None) -> Any:
-        """All tables as one tidy frame.
-
-        Parameters
-        ----------
-        like : data frame, optional
-            Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
-
-        Returns
-        -------
-        data frame
-            ``column``; ``kind`` of the entry ("prior", "label", "truth", "from", "point", "unknown", "missing");
-            ``value``, as text; ``class``, without the base; ``log_ratio``.
-        """
+    def _columns(self) -> Columns:
         entries: list[tuple[str, str, str | None, FloatArray]] = [(PRIOR, PRIOR, None, self.intercept)]
         entries += [(name, *entry) for name, column in self.columns.items() for entry in column._entries()]
-        records = [
-            (name, kind, value, label, float(ratios[code]))
-            for name, kind, value, ratios in entries
-            for code, label in self.contrast.others
-        ]
-        fields = ("column", "kind", "value", "class", "log_ratio")
-        data = {field: [record[place] for record in records] for place, field in enumerate(fields)}
-        return tidy_frame(data, dict(zip(fields, ("U", "U", "U", self.classes.dtype.kind, "f"), strict=True)), like)
+        return _columns_of(entries, self.contrast)
 
-    def __repr__(self) -> str:
+    def _shown(self) -> Shown:
         others = self.contrast.others
         lines = [["", "", *(f"{label!r}" for _, label in others)]]
         lines.append([PRIOR, "", *(_number(self.intercept[code]) for code, _ in others)])
         for column in list(self.columns.values())[:SHOWN_COLUMNS]:
             lines += _lines(column)
-        hidden = len(self.columns) - SHOWN_COLUMNS
-        more = f"\n... and {hidden} more columns" if hidden > 0 else ""
-        return f"Log-odds against {self.base!r}\n{_aligned(lines)}{more}"
+        note = more(len(self.columns) - SHOWN_COLUMNS, "columns")
+        return Shown(lines, range(2, len(lines[0])), f"Log-odds against {self.base!r}", note)
 
 
 def additive_form(contrast: Contrast, n_points: int) -> LogOdds:
@@ -269,14 +254,15 @@ def _lines(column: ColumnLogOdds) -> list[list[str]]:
     ]
 
 
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
-    texts = []
-    for line in lines:
-        left = [cell.ljust(width) for cell, width in zip(line[:2], widths[:2], strict=True)]
-        right = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
-        texts.append("  ".join([*left, *right]).rstrip())
-    return "\n".join(texts)
+def _columns_of(entries: Sequence[tuple[str, str, str | None, FloatArray]], contrast: Contrast) -> Columns:
+    """Entries (column, kind, value, log-ratios) as columns, with a row for each class but the base."""
+    records = [
+        (name, kind, value, label, float(ratios[code]))
+        for name, kind, value, ratios in entries
+        for code, label in contrast.others
+    ]
+    fields = {"column": "U", "kind": "U", "value": "U", "class": contrast.classes.dtype.kind, "log_ratio": "f"}
+    return {field: (kind, [record[place] for record in records]) for place, (field, kind) in enumerate(fields.items())}
 
 
 def _number(ratio: float) -> str:

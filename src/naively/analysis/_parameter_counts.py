@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from naively._scoring.model import Factor
+from naively._table.results import Columns, Result, Shown
 from naively.errors import GapError, ParameterError, RecipeError
 from naively.families.base import Count, Parameters
 
 
-@dataclass(frozen=True)
-class ParameterCounts:
+@dataclass(frozen=True, repr=False)
+class ParameterCounts(Result):
     """What a naive Bayes model takes, and what it would take to assume nothing.
 
     Parameters
@@ -31,11 +32,11 @@ class ParameterCounts:
     Examples
     --------
     >>> print(discrete_parameter_counts(2, [2] * 5))
-                   stored   free
-    naive Bayes        22     11
-    P(X, Y)            64     63
-    P(X | Y)           64     62
-    P(Y | X)           64     32
+                 stored  free
+    naive Bayes      22    11
+    P(X, Y)          64    63
+    P(X | Y)         64    62
+    P(Y | X)         64    32
     """
 
     naive_bayes: Count
@@ -44,20 +45,23 @@ class ParameterCounts:
     class_given_columns: Count | None
     reason: str | None = None
 
-    def __str__(self) -> str:
-        rows = {
+    def _columns(self) -> Columns:
+        tables = {
             "naive Bayes": self.naive_bayes,
             "P(X, Y)": self.joint,
             "P(X | Y)": self.columns_given_class,
             "P(Y | X)": self.class_given_columns,
         }
-        known = [number for count in rows.values() if count is not None for number in count]
-        width = max(6, *(len(f"{number:,}") for number in known))
-        lines = [f"{'':12}{'stored':>{width + 3}}{'free':>{width + 1}}"]
-        for name, count in rows.items():
-            stored, free = ("-", "-") if count is None else (f"{count.stored:,}", f"{count.free:,}")
-            lines.append(f"{name:12}{stored:>{width + 3}}{free:>{width + 1}}")
-        return "\n".join([*lines, *([f"- {self.reason}"] if self.reason else [])])
+        known = {name: count for name, count in tables.items() if count is not None}
+        kind = "i" if all(count.stored < 2**63 for count in known.values()) else "U"  # no type of a frame holds more
+        numbers = {field: (kind, [getattr(count, field) for count in known.values()]) for field in Count._fields}
+        return {"table": ("U", list(known)), **numbers}
+
+    def _shown(self) -> Shown:
+        names, stored, free = (cells for _, cells in self._columns().values())
+        lines = [[name, f"{all_of:,}", f"{own:,}"] for name, all_of, own in zip(names, stored, free, strict=True)]
+        note = "" if self.reason is None else f"no other table: {self.reason}"
+        return Shown([["", "stored", "free"], *lines], (1, 2), note=note)
 
 
 def discrete_parameter_counts(n_classes: int, sizes: Sequence[int]) -> ParameterCounts:

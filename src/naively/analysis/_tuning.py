@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from naively._progress import shown
 from naively._schema import Schema
-from naively._table.frames import native_frame
+from naively._table.results import Columns, Result, Shown
 from naively._table.table import Table
 from naively._table.target import read_rows
 from naively.analysis._folds import Folds, as_folds
@@ -32,8 +32,8 @@ from naively.statistics._statistics import Statistics
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True)
-class Tuning:
+@dataclass(frozen=True, repr=False)
+class Tuning(Result):
     """What came of trying the points of a grid.
 
     Parameters
@@ -58,25 +58,35 @@ class Tuning:
     best_index_: int
     best_score_: float
     best_model_: NaiveBayes
-    table: Any
 
     @property
     def best_params_(self) -> dict[str, Any]:
         """The parameters of the best point."""
         return self.points[self.best_index_]
 
-    def __repr__(self) -> str:
+    @property
+    def table(self) -> Any:
+        """All that was tried, as `frame` gives it."""
+        return self.frame()
+
+    def _columns(self) -> Columns:
+        names = dict.fromkeys(name for point in self.points for name in point)
+        columns = {name: _alike([point.get(name) for point in self.points]) for name in names}
+        for name, by_fold in self.scores.items():
+            columns[name] = by_fold.mean(axis=1).tolist()
+            if by_fold.shape[1] > 1:
+                columns[f"{name}_sd"] = by_fold.std(axis=1, ddof=1).tolist()
+                columns |= {f"{name}_{fold + 1}": by_fold[:, fold].tolist() for fold in range(by_fold.shape[1])}
+        return {name: (np.asarray(cells).dtype.kind, cells) for name, cells in columns.items()}
+
+    def _shown(self) -> Shown:
         names = list(dict.fromkeys(name for point in self.points for name in point))
-        head = ["", *names, *self.scores]
-        lines = [head]
+        lines = [["", *names, *self.scores]]
         for number, point in enumerate(self.points):
             means = [_mean_and_spread(scores[number]) for scores in self.scores.values()]
             mark = "*" if number == self.best_index_ else ""
             lines.append([mark, *(str(_plain(point.get(name, ""))) for name in names), *means])
-        widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-        )
+        return Shown(lines)
 
 
 def tune(
@@ -159,7 +169,7 @@ def tune(
                 scores[name][number, place] = measure.of(*answer)
     decisive, means = next(iter(measures)), next(iter(scores.values())).mean(axis=1)
     best = _first_best(means, measures[decisive].more_is_better)
-    return Tuning(points, scores, best, float(means[best]), fitted[best], _table(points, scores, X))
+    return Tuning(points, scores, best, float(means[best]), fitted[best])._of(X)
 
 
 # -- The grid -----------------------------------------------------------------------------------------------------
@@ -331,19 +341,6 @@ def _first_best(means: FloatArray, more_is_better: bool) -> int:
     if np.isnan(means).all():
         raise InputError("No point of the grid has a score that is a number: look at the folds and the scoring.")
     return int(np.nanargmax(means) if more_is_better else np.nanargmin(means))
-
-
-def _table(points: Sequence[Mapping[str, Any]], scores: Mapping[str, FloatArray], X: Any) -> Any:
-    """The parameters and scores of all points, as a frame of X's library."""
-    names = dict.fromkeys(name for point in points for name in point)
-    columns: dict[str, list[Any]] = {name: _alike([point.get(name) for point in points]) for name in names}
-    for name, by_fold in scores.items():
-        columns[name] = by_fold.mean(axis=1).tolist()
-        if by_fold.shape[1] > 1:
-            columns[f"{name}_sd"] = by_fold.std(axis=1, ddof=1).tolist()
-            columns |= {f"{name}_{fold + 1}": by_fold[:, fold].tolist() for fold in range(by_fold.shape[1])}
-    frame = native_frame(columns, X)
-    return columns if frame is None else frame
 
 
 def _alike(values: Sequence[Any]) -> list[Any]:

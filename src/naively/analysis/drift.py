@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively._table.results import Columns, Result
 from naively.errors import GapError, ParameterError
 from naively.families import Family
 from naively.statistics._divergence import Change, compare_cells
@@ -27,6 +28,23 @@ from naively.typing import FloatArray, Label
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
+
+PRIOR = "prior"
+"""What the class frequencies are called among the columns."""
+
+FIELDS = ("column", "class", *Change._fields, "p_adjusted", "rows_before", "rows_after")
+"""What is said of each change."""
+
+
+class Changes(Result, list[dict[str, Any]]):
+    """What moved from one model to another, the surest first: a list of dicts, with the keys that `compare` names."""
+
+    def _columns(self) -> Columns:
+        numeric = all(isinstance(change["class"], (int, float)) for change in self if change["column"] != PRIOR)
+        labels = [np.nan if change["class"] is None and numeric else change["class"] for change in self]
+        kinds = {**dict.fromkeys(FIELDS, "f"), "column": "U", "class": "f" if numeric else "U"}
+        cells = {name: [change[name] for change in self] for name in FIELDS} | {"class": labels}
+        return {name: (kinds[name], cells[name]) for name in FIELDS}
 
 
 def since(now: NaiveBayes, earlier: NaiveBayes) -> NaiveBayes:
@@ -60,7 +78,7 @@ def since(now: NaiveBayes, earlier: NaiveBayes) -> NaiveBayes:
     return now.with_statistics(now.statistics_ - earlier.statistics_)
 
 
-def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
+def compare(before: NaiveBayes, after: NaiveBayes) -> Changes:
     """What moved from one model to another, the surest first.
 
     Parameters
@@ -70,9 +88,9 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict
-        One for the class frequencies (``column`` "prior", ``class`` None) and one for every column in every class that
-        has rows in both:
+    Changes
+        A list of dicts that prints as a table and gives a data frame (`frame`). One for the class frequencies
+        (``column`` "prior", ``class`` None) and one for every column in every class that has rows in both:
 
         - ``column``, ``class``;
         - ``bits``: the Jensen-Shannon divergence;
@@ -81,8 +99,6 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
         - ``p_adjusted``: the same for all of the list at once, by Holm's method. Where nothing has moved, the chance
           that any is below 0.05 is at most that;
         - ``rows_before``, ``rows_after``: the weight of the rows that were compared.
-
-        ``pandas.DataFrame(compare(...))`` is a table of them.
 
     Notes
     -----
@@ -117,7 +133,7 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> list[dict[str, Any]]:
     classes = first.classes[shared & (first.class_weight.high > 0)]
     if len(classes):
         records += _column_records(first.with_classes(classes), second.with_classes(classes), before.families_)
-    return _ranked(records)
+    return Changes(_ranked(records))
 
 
 # -- records --------------------------------------------------------------------------------------------------------
@@ -128,7 +144,7 @@ def _prior_record(before: Statistics, after: Statistics) -> dict[str, Any]:
     weights = [dict(zip(one.classes.tolist(), one.class_weight.high.tolist(), strict=True)) for one in (before, after)]
     labels = list(dict.fromkeys([*weights[0], *weights[1]]))
     cells = np.array([[weight.get(label, 0.0) for label in labels] for weight in weights])
-    return _record("prior", None, compare_cells(cells), cells.sum(axis=1), ())
+    return _record(PRIOR, None, compare_cells(cells), cells.sum(axis=1), ())
 
 
 def _column_records(before: Statistics, after: Statistics, families: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

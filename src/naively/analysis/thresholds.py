@@ -13,7 +13,7 @@ those that it has, each as seen by the model without it: no rows need to be held
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,11 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from naively._checks import require_number
+from naively._table.results import SHOWN_ROWS, Columns, Result, Shown
 from naively._table.target import read_rows
 from naively.classifier import NaiveBayes
 from naively.errors import InputError, ParameterError, RecipeError, brief, listed
+from naively.families._numbers import spread_places
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ SAME_SCORE = 1e-10
 """Log-odds that differ by no more than this share of their size differ by rounding: no prior can part them."""
 
 
-@dataclass(frozen=True, eq=False)
-class TradeOff:
+@dataclass(frozen=True, eq=False, repr=False)
+class TradeOff(Result):
     """What precision and recall a class has at each threshold on its log-odds, and so at each prior.
 
     Parameters
@@ -65,6 +67,17 @@ class TradeOff:
     prior: FloatArray
     precision: FloatArray
     recall: FloatArray
+
+    def _columns(self) -> Columns:
+        arrays = {name: getattr(self, name) for name in ("threshold", "prior", "precision", "recall")}
+        return {name: ("f", values.tolist()) for name, values in {**arrays, "f1": self.f_beta()}.items()}
+
+    def _shown(self) -> Shown:
+        return super()._shown()._replace(title=f"{self.positive!r} against the rest")
+
+    def _shown_places(self, n_rows: int) -> Sequence[int]:
+        places: Sequence[int] = spread_places(n_rows, SHOWN_ROWS)
+        return places
 
     def prior_at(self, threshold: float) -> dict[Label, float]:
         """The prior of every class that does what the threshold does: for ``predict_proba(X, prior=...)``.
@@ -197,7 +210,8 @@ def trade_off(
         logs, is_positive, weights = _scored_rows(model, X, y, sample_weight, positive, prior if left_out else None)
     base_prior = dict(zip(model.classes_.tolist(), prior.tolist(), strict=True))
     place = model.classes_.tolist().index(positive)
-    return trade_off_of(_log_odds(logs, place), is_positive, weights, positive=positive, base_prior=base_prior)
+    curve = trade_off_of(_log_odds(logs, place), is_positive, weights, positive=positive, base_prior=base_prior)
+    return curve._of(X)
 
 
 def trade_off_of(

@@ -12,10 +12,19 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaincc
 
+from naively._table.results import Columns, Result, one_row
 from naively.typing import FloatArray, IntArray
 
 
-class Independence(NamedTuple):
+class _Test(NamedTuple):
+    information: float
+    corrected: float
+    statistic: float
+    freedom: int
+    p_value: float
+
+
+class Independence(Result, _Test):
     """A test of conditional independence.
 
     Attributes
@@ -32,11 +41,10 @@ class Independence(NamedTuple):
         The probability of a statistic as large under independence, by the chi-square distribution.
     """
 
-    information: float
-    corrected: float
-    statistic: float
-    freedom: int
-    p_value: float
+    __slots__ = ()
+
+    def _columns(self) -> Columns:
+        return one_row(self._asdict())
 
 
 def conditional_mutual_information(counts: FloatArray) -> float:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from naively._scoring.model import checked_numbers
-from naively._table.frames import tidy_frame
 from naively._table.read import read_table
+from naively._table.results import Columns, Result, Shown
 from naively._table.table import Table, require_rows
 from naively._table.target import read_target
 from naively.analysis._correlation import ROUNDING, correlations, in_units_of_spread
@@ -23,8 +23,8 @@ BLOCK = 256
 """Correlations of so many columns with all others are computed at once."""
 
 
-@dataclass(frozen=True)
-class Correlated:
+@dataclass(frozen=True, repr=False)
+class Correlated(Result):
     """Which columns were dropped, because of which, and why.
 
     Parameters
@@ -45,21 +45,12 @@ class Correlated:
     measure: list[str]
     value: list[float]
 
-    def frame(self, like: Any = None) -> Any:
-        """One row per dropped column: ``column``, ``because_of``, ``measure``, ``value``.
+    def _columns(self) -> Columns:
+        texts = {"column": self.dropped, "because_of": self.because_of, "measure": self.measure}
+        return {**{name: ("U", cells) for name, cells in texts.items()}, "value": ("f", self.value)}
 
-        Parameters
-        ----------
-        like : data frame, optional
-            Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
-        """
-        data: dict[str, list[Any]] = {"column": self.dropped, "because_of": self.because_of, "measure": self.measure}
-        return tidy_frame({**data, "value": self.value}, {**dict.fromkeys(data, "U"), "value": "f"}, like)
-
-    def __repr__(self) -> str:
-        records = zip(self.dropped, self.because_of, self.measure, self.value, strict=True)
-        lines = ["{!r}: as {!r} ({} {:.3f})".format(*record) for record in records]
-        return "\n".join([f"kept {len(self.kept)} columns, dropped {len(self.dropped)}", *lines])
+    def _shown(self) -> Shown:
+        return super()._shown()._replace(title=f"kept {len(self.kept)} columns, dropped {len(self.dropped)}")
 
 
 def drop_correlated(X: Any, threshold: float = 0.95, y: Any = None) -> tuple[Any, Correlated]:
@@ -93,7 +84,8 @@ def drop_correlated(X: Any, threshold: float = 0.95, y: Any = None) -> tuple[Any
     >>> reduced, report = drop_correlated(X)
     >>> report
     kept 2 columns, dropped 1
-    'inch': as 'cm' (correlation 1.000)
+    column  because_of  measure       value
+    inch    cm          correlation  1.0000
     >>> list(reduced)
     ['cm', 'kg']
     """
@@ -118,7 +110,7 @@ def drop_correlated(X: Any, threshold: float = 0.95, y: Any = None) -> tuple[Any
         [table.names[other] for _, other, _, _ in found],
         [measure for *_, measure, _ in found],
         [value for *_, value in found],
-    )
+    )._of(X)
     return _only(X, kept, report.kept), report
 
 

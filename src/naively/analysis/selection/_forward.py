@@ -17,7 +17,7 @@ from sklearn.base import clone
 from naively._checks import require_whole
 from naively._scoring.decision import Decider
 from naively._scoring.leave_one_out import left_out_evidence
-from naively._table.frames import tidy_frame
+from naively._table.results import Columns, Result, Shown
 from naively.classifier import NaiveBayes
 from naively.engines._threads import thread_count
 from naively.errors import InputError, ParameterError
@@ -28,8 +28,8 @@ LARGEST_EVIDENCE = 1 << 28
 """The most numbers (rows x columns x classes) that are held at once: 2 GiB."""
 
 
-@dataclass(frozen=True)
-class ForwardSelection:
+@dataclass(frozen=True, repr=False)
+class ForwardSelection(Result):
     """What was chosen, in which order, and what each gained.
 
     Parameters
@@ -52,27 +52,15 @@ class ForwardSelection:
     rejected: dict[str, float]
     reason: str
 
-    def frame(self, like: Any = None) -> Any:
-        """One row per choice: ``column``, ``gain``, ``log_likelihood``.
+    def _columns(self) -> Columns:
+        numbers = {"gain": self.gains, "log_likelihood": self.log_likelihood[1:]}
+        return {"column": ("U", self.columns), **{name: ("f", cells) for name, cells in numbers.items()}}
 
-        Parameters
-        ----------
-        like : data frame, optional
-            Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
-        """
-        data: dict[str, list[Any]] = {
-            "column": self.columns,
-            "gain": self.gains,
-            "log_likelihood": self.log_likelihood[1:],
-        }
-        return tidy_frame(data, {"column": "U", "gain": "f", "log_likelihood": "f"}, like)
-
-    def __repr__(self) -> str:
-        width = max(len(name) for name in ["prior", *self.columns])
-        lines = [f"{'prior':<{width}}  {self.log_likelihood[0]:10.2f}"]
+    def _shown(self) -> Shown:
+        lines = [["", "log-likelihood", "gain"], ["prior", f"{self.log_likelihood[0]:.2f}", ""]]
         for name, gain, value in zip(self.columns, self.gains, self.log_likelihood[1:], strict=True):
-            lines.append(f"{name:<{width}}  {value:10.2f}  {gain:+.2f}")
-        return "\n".join([*lines, f"ended: {self.reason}; {len(self.rejected)} columns left out"])
+            lines.append([name, f"{value:.2f}", f"{gain:+.2f}"])
+        return Shown(lines, (1, 2), note=f"ended: {self.reason}; {len(self.rejected)} columns left out")
 
 
 def forward_selection(
@@ -113,9 +101,10 @@ def forward_selection(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> forward_selection(NaiveBayes("textbook"), X, y)
-    prior                 -166.82
-    petal width (cm)       -18.78  +148.04
-    petal length (cm)      -11.79  +6.99
+                       log-likelihood     gain
+    prior                     -166.82
+    petal width (cm)           -18.78  +148.04
+    petal length (cm)          -11.79    +6.99
     ended: no gain; 2 columns left out
     """
     most = _checked(model, max_features, min_gain)
@@ -138,7 +127,7 @@ def forward_selection(
         path,
         {names[place]: gain for place, gain in gains.items()},
         reason,
-    )
+    )._of(X)
 
 
 def _checked(model: Any, max_features: Any, min_gain: Any) -> float:
