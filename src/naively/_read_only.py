@@ -43,7 +43,10 @@ def read_only_property(compute: Callable[[Any], Value]) -> cached_property[Value
 
 def make_read_only(value: Any) -> None:
     """Let no array within a dataclass, a dict or a sequence, and no dict of a dataclass, be written to any more."""
-    if isinstance(value, np.ndarray):
+    names = _field_names(type(value))
+    if names:
+        _make_fields_read_only(value, names)
+    elif isinstance(value, np.ndarray):
         value.setflags(write=False)
     elif isinstance(value, (tuple, list)):
         if value and type(value[0]) not in UNCHANGEABLE:  # of labels there may be many
@@ -52,17 +55,19 @@ def make_read_only(value: Any) -> None:
     elif isinstance(value, dict):
         for element in value.values():
             make_read_only(element)
-    else:
-        for name in fields_of(value):
-            part = getattr(value, name)
-            kind = type(part)
-            if kind is np.ndarray:  # the commonest by far
-                part.setflags(write=False)
-            elif kind is dict:
-                object.__setattr__(value, name, ReadOnlyDict(part))
-                make_read_only(part)
-            elif kind not in UNCHANGEABLE:
-                make_read_only(part)
+
+
+def _make_fields_read_only(value: Any, names: tuple[str, ...]) -> None:
+    for name in names:
+        part = getattr(value, name)
+        kind = type(part)
+        if kind is np.ndarray:  # the commonest by far
+            part.setflags(write=False)
+        elif kind is dict:
+            object.__setattr__(value, name, ReadOnlyDict(part))
+            make_read_only(part)
+        elif kind not in UNCHANGEABLE:
+            make_read_only(part)
 
 
 def fields_of(value: Any) -> tuple[str, ...]:

@@ -52,7 +52,10 @@ def _log_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Sum:
 
 def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> Sum:
     """The weight of the known cells: that of the class, less that of the missing ones."""
-    observed = class_weight[np.repeat(np.arange(shape[0]), shape[1])].reshaped(shape)
+    high, low = class_weight.high, class_weight.low
+    observed = Sum(
+        np.repeat(high, shape[1]).reshape(shape), None if low is None else np.repeat(low, shape[1]).reshape(shape)
+    )
     return observed if absent is None else (observed - absent).without_noise(observed.high)
 
 

@@ -110,12 +110,11 @@ class Moments(Statistic):
         return now if self.peak is None else np.maximum(now, self.peak)
 
     def __add__(self, other: Moments) -> Moments:
-        merged = replace(
-            self,
-            total=self.total + other.total,
-            observed=None if self.observed is None or other.observed is None else self.observed + other.observed,
-            square=None if self.square is None or other.square is None else self.square + other.square,
-            peak=None,
+        merged = type(self)(
+            self.columns,
+            self.total + other.total,
+            None if self.observed is None or other.observed is None else self.observed + other.observed,
+            None if self.square is None or other.square is None else self.square + other.square,
             log=None if self.log is None or other.log is None else self.log + other.log,
         )
         if self.peak is None and other.peak is None:

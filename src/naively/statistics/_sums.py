@@ -215,7 +215,10 @@ class Sum:
 
     def is_finite(self) -> bool:
         """Whether no overflow or infinity has entered the sum."""
-        return bool(np.isfinite(self.high).all() and (self.low is None or np.isfinite(self.low).all()))
+        finite = np.isfinite(self.high)
+        if self.low is not None:
+            finite = finite & np.isfinite(self.low)
+        return bool(np.logical_and.reduce(finite, axis=None))  # once, not by `all`: small batches wait for it
 
 
 def exact_slices(values: FloatArray, n_terms: int) -> Iterator[FloatArray]:
