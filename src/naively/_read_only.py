@@ -43,7 +43,7 @@ def read_only_property(compute: Callable[[Any], Value]) -> cached_property[Value
 
 def make_read_only(value: Any) -> None:
     """Let no array within a dataclass, a dict or a sequence, and no dict of a dataclass, be written to any more."""
-    names = _field_names(type(value))
+    names = fields_of(value)
     if names:
         _make_fields_read_only(value, names)
     elif isinstance(value, np.ndarray):
