@@ -199,21 +199,22 @@ def _compatible(before: Kind, now: Kind) -> bool:
 Held = tuple[Kind, tuple[Summary, ...]]
 
 
-def _agreed(name: str, mine: Held, theirs: Held) -> Held:
+def _agreed(name: str, left: Held, right: Held) -> Held:
     """What two models say of a column that both have."""
-    (my_kind, my_summary), (their_kind, their_summary) = mine, theirs
-    clash = my_summary != their_summary and my_summary and their_summary
-    if clash and any(summary.cuts for summary in (*my_summary, *their_summary)):
+    (left_kind, left_summary), (right_kind, right_summary) = left, right
+    clash = left_summary != right_summary and left_summary and right_summary
+    if clash and any(summary.cuts for summary in (*left_summary, *right_summary)):
         raise SchemaError(
             f"Column {name!r} does not fit: the two sides cut numbers into bins at other points, and counts under "
             "different cuts cannot be added. Fit the second model with cuts=first.cuts_."
         )
-    if clash or not _compatible(my_kind, their_kind):
+    if clash or not _compatible(left_kind, right_kind):
         raise SchemaError(
-            f"Column {name!r} does not fit: one side holds {HELD[my_kind]} kept as {in_words(my_summary)}; the other "
-            f"{HELD[their_kind]} kept as {in_words(their_summary)}. Use the same families on both sides."
+            f"Column {name!r} does not fit: one side holds {HELD[left_kind]} kept as "
+            f"{in_words(left_summary)}; the other {HELD[right_kind]} kept as "
+            f"{in_words(right_summary)}. Use the same families on both sides."
         )
-    return (their_kind if my_kind == "empty" else my_kind), my_summary or their_summary
+    return (right_kind if left_kind == "empty" else left_kind), left_summary or right_summary
 
 
 def summaries_of(

@@ -60,7 +60,7 @@ class State:
         return np.array(self.schema.names, dtype=object)
 
     def __copy__(self) -> State:
-        """The same with estimates of its own: two models may have other parameters."""
+        """The state with estimates of its own: two models may have other parameters."""
         return State(self.schema, self.statistics, self.declared)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> State:

@@ -20,7 +20,7 @@ from naively._schema import Schema, assign_families, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import Decider, check_prior, check_reject, class_prior, labelled, log_prior, loss_matrix
 from naively._scoring.explained_cells import WIDE, explained_cells
-from naively._scoring.explained_tokens import spoken_tokens
+from naively._scoring.explained_tokens import strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
@@ -35,12 +35,11 @@ from naively._weighing.scorer import PooledScorer
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
-from naively.analysis._distributions import distributions
-from naively.analysis._draws import DrawnColumn, as_rows, as_table, draw_columns
 from naively.analysis._imputation import filled, fillings
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
 from naively.analysis._ranking import SCORES, ranked, scores_by_weight, scores_of_columns
+from naively.analysis._sampling import DrawnColumn, as_rows, as_table, distributions, draw_columns
 from naively.engines._registry import engine_of
 from naively.engines._threads import thread_count
 from naively.engines.base import Target
@@ -363,12 +362,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn_state(self, other: State | None) -> None:
         """Add what another model has learnt; a model that is not fitted has learnt nothing."""
-        mine: State | None = self.__dict__.get("_state")
-        if mine is None and other is not None:
+        present: State | None = self.__dict__.get("_state")
+        if present is None and other is not None:
             self._state = copy.copy(other)
-        elif mine is not None and other is not None:
-            declared = merged_classes(mine.declared, other.declared)
-            self._replace(mine.schema.merged(other.schema), mine.statistics + other.statistics, declared)
+        elif present is not None and other is not None:
+            declared = merged_classes(present.declared, other.declared)
+            self._replace(present.schema.merged(other.schema), present.statistics + other.statistics, declared)
 
     @of_one_state
     def with_statistics(self, statistics: Statistics) -> NaiveBayes:
@@ -706,11 +705,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             chosen = np.full(table.n_rows, wanted)
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
-        spoken = spoken_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
+        by_token = strongest_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
         terms = [place for place, name in enumerate(scorer.names) if name not in scorer.silent]
         names = [scorer.names[place] for place in terms]
         bits = bits[:, [0, *(place + 1 for place in terms)]]
-        return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, spoken)
+        return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, by_token)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
@@ -1558,7 +1557,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _copied(described: Any) -> Any:
-    """The same with arrays of its own, which may be written to."""
+    """A description with arrays of its own, which may be written to."""
     if isinstance(described, dict):
         return {name: _copied(value) for name, value in described.items()}
     if isinstance(described, list):

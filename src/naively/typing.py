@@ -31,7 +31,7 @@ class HasArray(Protocol):
     """What NumPy can turn into an array."""
 
     def __array__(self) -> AnyArray:
-        """The same as an array."""
+        """The values as a NumPy array."""
 
 
 TableLike: TypeAlias = HasShape | HasArray | Mapping[Any, Any] | list[Any] | tuple[Any, ...]

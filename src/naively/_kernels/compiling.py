@@ -21,7 +21,7 @@ def kernel(loop: Callable[..., Any]) -> Any:
 
 
 def inlined(loop: Callable[..., Any]) -> Any:
-    """The same for a few lines that become part of the loops that call them."""
+    """Compile a few lines that become part of the loops that call them."""
     return _kept_on_disk(njit(nogil=True, inline="always")(loop))
 
 
@@ -61,7 +61,7 @@ class ForgivingCache(FunctionCache):  # type: ignore[misc]
 
 
 def _kept_on_disk(dispatcher: Any) -> Any:
-    """The same, with its compiled code kept on disk where there is a place for it."""
+    """The dispatcher, with its compiled code kept on disk where there is a place for it."""
     if not hasattr(dispatcher, "enable_caching"):  # the JIT is switched off: this is the plain function
         return dispatcher
     try:

@@ -51,7 +51,7 @@ def accumulate(high: FloatArray, low: FloatArray, row: int, column: int, value: 
 def accumulate_closely(
     high: FloatArray, low: FloatArray, row: int, column: int, value: float, value_error: float
 ) -> None:
-    """The same with the error kept small beside the sum, so that it does not grow with the square of the terms."""
+    """Add a term with the error kept small beside the sum, so that it does not grow with the square of the terms."""
     total, error = _two_sum(high[row, column], value)
     error += low[row, column] + value_error
     new = total + error

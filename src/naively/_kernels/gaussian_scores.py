@@ -72,7 +72,7 @@ def _sum_tile_within(
     most: float,
     sums: FloatArray,
 ) -> None:
-    """The same, deviations held within ``+-most``."""
+    """Scores of normal densities with deviations held within ``+-most``."""
     sums[:] = 0.0
     for column in range(len(values)):
         for code in range(start, stop):

@@ -58,7 +58,7 @@ def next_point(text: AnyArray, at: int, stop: int, kinds: AnyArray, folds: AnyAr
 
 @kernel
 def grown(array: AnyArray, capacity: int) -> AnyArray:
-    """The same array with more room."""
+    """A copy of an array with more room at its end."""
     larger = np.empty(capacity, array.dtype)
     larger[: array.shape[0]] = array
     return larger

@@ -267,7 +267,7 @@ class Decider:
             scores[:] = by_class.T
 
     def _two_probabilities(self, scores: FloatArray, rows: slice) -> bool:
-        """The same for two classes, from their difference; False, and nothing done, where one is impossible."""
+        """Normalise the scores of two classes by their difference; False, and nothing done, where one is impossible."""
         prior = self.log_prior if self.log_prior.ndim == 1 else self.log_prior[rows]
         with np.errstate(invalid="ignore"):
             difference = (scores[:, 1] + prior.T[1]) - (scores[:, 0] + prior.T[0])

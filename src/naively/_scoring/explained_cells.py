@@ -108,7 +108,7 @@ def _by_row(
 
 
 def _of_linear(scorer: Any, table: SparseTable, positions: IntArray | None, rows: slice) -> tuple[IntArray, FloatArray]:
-    """The same without looking at what is not stored."""
+    """The stored terms of a row and their evidence, without looking at cells that are not stored."""
     terms, parts, rest = [], [], np.zeros(scorer.n_classes)
     for factor in scorer.factors:
         estimate: LinearEstimate = factor.estimate

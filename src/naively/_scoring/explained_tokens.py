@@ -1,4 +1,4 @@
-"""Which tokens of a text spoke, and what they said, in bits."""
+"""The evidence of the tokens of a text, in bits."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from naively.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from naively._weighing.scorer import PooledScorer
 
-Spoken = dict[tuple[int, str], list[tuple[str, float]]]
+TokenBits = dict[tuple[int, str], list[tuple[str, float]]]
 """By row and column: tokens and their bits, the strongest first."""
 
 
-def spoken_tokens(
+def strongest_tokens(
     scorer: Scorer | PooledScorer,
     table: Table,
     positions: IntArray | None,
@@ -29,7 +29,7 @@ def spoken_tokens(
     evidence: FloatArray,
     chosen: IntArray,
     most: int,
-) -> Spoken:
+) -> TokenBits:
     """The tokens that say most about the chosen class of each row, in each column of prose.
 
     Parameters
@@ -48,7 +48,7 @@ def spoken_tokens(
         return {}
     finite = np.asarray(np.isfinite(evidence).all(axis=(1, 2)) & np.isfinite(log_prior).all(axis=-1))
     weights = opponents(log_prior, np.where(finite[:, None, None], evidence, 0.0), chosen)
-    spoken: Spoken = {}
+    named_tokens: TokenBits = {}
     for factor in prose:
         chosen_in_table = chosen_columns(factor.members, positions, scorer.n_columns)
         places = range(table.n_columns) if chosen_in_table is None else chosen_in_table.tolist()
@@ -57,10 +57,10 @@ def spoken_tokens(
             for row in np.flatnonzero(finite).tolist():
                 text = texts[place][row]
                 if text:
-                    names, said = scorer.token_evidence(factor, place, text)
-                    bits = (said[:, chosen[row]] - said @ weights[row]) / math.log(2)
-                    spoken[row, scorer.names[member]] = _strongest(names, bits, int(most))
-    return spoken
+                    names, by_token = scorer.token_evidence(factor, place, text)
+                    bits = (by_token[:, chosen[row]] - by_token @ weights[row]) / math.log(2)
+                    named_tokens[row, scorer.names[member]] = _strongest(names, bits, int(most))
+    return named_tokens
 
 
 def check_most(most: int) -> None:
@@ -72,6 +72,6 @@ def check_most(most: int) -> None:
 def _strongest(names: Sequence[str], bits: FloatArray, most: int) -> list[tuple[str, float]]:
     """The tokens with the most bits either way; one that occurs in two views is named once."""
     total: dict[str, float] = {}
-    for name, said in zip(names, bits.tolist(), strict=True):
-        total[name] = total.get(name, 0.0) + said
+    for name, number in zip(names, bits.tolist(), strict=True):
+        total[name] = total.get(name, 0.0) + number
     return sorted(total.items(), key=lambda line: (-abs(line[1]), line[0]))[:most]

@@ -192,7 +192,7 @@ def explanation(
     classes: AnyArray,
     chosen: IntArray,
     bits: FloatArray,
-    spoken: Mapping[tuple[int, str], list[tuple[str, float]]] | None = None,
+    named_tokens: Mapping[tuple[int, str], list[tuple[str, float]]] | None = None,
 ) -> Any:
     """The bits, named: one row per table row and term; a text's also by token.
 
@@ -208,7 +208,7 @@ def explanation(
     classes : ndarray
     chosen : ndarray of shape (rows,)
     bits : ndarray of shape (rows, 1 + terms)
-    spoken : mapping, optional
+    named_tokens : mapping, optional
         By row and column, the tokens of a text and their bits, in place of the text.
     """
     n_rows, n_terms = bits.shape
@@ -223,22 +223,22 @@ def explanation(
         "class": np.repeat(classes[chosen], n_terms).tolist(),
         "bits": bits.ravel().tolist(),
     }
-    data = _by_token(data, spoken) if spoken else data
+    data = _by_token(data, named_tokens) if named_tokens else data
     return as_frame({**data, "value": [_encodable(value) for value in data["value"]]}, classes, X)
 
 
 def _by_token(
-    data: dict[str, list[Any]], spoken: Mapping[tuple[int, str], list[tuple[str, float]]]
+    data: dict[str, list[Any]], named_tokens: Mapping[tuple[int, str], list[tuple[str, float]]]
 ) -> dict[str, list[Any]]:
-    """The same with a line per token in place of the line of their text; what is left of it stays under its column."""
+    """An explanation with a line per token in place of the line of their text; the rest stays under its column."""
     lines = []
     for row, column, value, label, bits in zip(*(data[field] for field in FIELDS), strict=True):
-        tokens = spoken.get((row, column))
+        tokens = named_tokens.get((row, column))
         if tokens is None:
             lines.append((row, column, value, label, bits))
             continue
-        lines.extend((row, column, token, label, said) for token, said in tokens)
-        rest = bits - math.fsum(said for _, said in tokens)
+        lines.extend((row, column, token, label, number) for token, number in tokens)
+        rest = bits - math.fsum(number for _, number in tokens)
         lines.append((row, column, OTHER_TOKENS, label, rest))
     return dict(zip(FIELDS, map(list, zip(*lines, strict=True)), strict=True))
 

@@ -103,7 +103,7 @@ def left_out_evidence(
     rows: LearntRows,
     n_threads: int = 1,
 ) -> FloatArray:
-    """The same for each column, (rows, columns, classes): `left_out_scores` is its sum over the columns."""
+    """The leave-one-out evidence (rows, columns, classes), which `left_out_scores` sums over the columns."""
     groups = _left_out_groups(schema, families, smoothings, statistics, rows)
     readers = [(left_out, members, block_reader(left_out, rows.table, chosen)) for left_out, members, chosen in groups]
     result = np.zeros((rows.table.n_rows, len(schema.names), len(statistics.classes)))

@@ -59,13 +59,13 @@ class Column:
         return self.labels()
 
     def renamed(self, name: str) -> Column:
-        """The same column under another name."""
+        """The column under another name."""
         other = copy.copy(self)
         other.name = name
         return other
 
     def only_rows(self, places: IntArray) -> Column:
-        """The same column, of these rows; the labels of the whole are found once for all of its parts."""
+        """The column, of these rows; the labels of the whole are found once for all of its parts."""
 
         def labels() -> tuple[IntArray, list[Label]]:
             codes, known = self._encoded

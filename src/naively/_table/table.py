@@ -121,15 +121,15 @@ class Table:
         )
 
     def without(self, position: int) -> Table:
-        """The same without one column."""
+        """The table without one column."""
         raise NotImplementedError  # pragma: no cover
 
     def renamed(self, names: Sequence[str]) -> Table:
-        """The same columns under names that the user gives them."""
+        """The table under names that the user gives them."""
         raise NotImplementedError  # pragma: no cover
 
     def only_rows(self, places: IntArray) -> Table:
-        """The same columns, of these rows in this order."""
+        """The table of these rows in this order."""
         raise NotImplementedError  # pragma: no cover
 
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:

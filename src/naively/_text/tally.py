@@ -87,7 +87,7 @@ class KnownRows:
         return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
     def matrix(self, n_tokens: int, tallies: FloatArray | None = None) -> Any:
-        """The same as a sparse matrix (texts, known tokens)."""
+        """The tallies as a sparse matrix (texts, known tokens)."""
         from scipy import sparse
 
         shape = (len(self.bounds) - 1, n_tokens)

@@ -111,7 +111,7 @@ class View:
 
     @property
     def words(self) -> str:
-        """The same with all options that are not as usual, as a message tells them."""
+        """The view and its options that are not the usual ones, in the words of a message."""
         usual = View(self.unit, self.shortest, self.longest)
         changed = [field.name for field in fields(self) if getattr(self, field.name) != getattr(usual, field.name)]
         return ", ".join([self.name, *(f"{name}={brief(getattr(self, name), 80)}" for name in changed)])

@@ -57,7 +57,7 @@ def correlations(values: FloatArray, codes: IntArray, part: slice, weights: Floa
     [[1.0, -1.0]]
     """
     shape = (len(range(*part.indices(values.shape[1]))), values.shape[1])
-    product, mine, theirs, freedom = (np.zeros(shape) for _ in range(4))
+    product, first, second, freedom = (np.zeros(shape) for _ in range(4))
     with one_blas_thread() if values.shape[1] < WIDE else nullcontext():
         for code in np.unique(codes):
             chosen = codes == code
@@ -68,14 +68,14 @@ def correlations(values: FloatArray, codes: IntArray, part: slice, weights: Floa
             own, own_known = (weight * rows[:, part]).T, (weight * known[:, part]).T
             count = own_known @ known
             some = np.where(count > 0, count, 1.0)
-            my_sum, their_sum = own @ known, own_known @ rows
-            product += own @ rows - my_sum * their_sum / some
-            my_squares, their_squares = (own * rows[:, part].T) @ known, own_known @ np.square(rows)
-            mine += _spread(my_squares, np.square(my_sum) / some)
-            theirs += _spread(their_squares, np.square(their_sum) / some)
+            first_sum, second_sum = own @ known, own_known @ rows
+            product += own @ rows - first_sum * second_sum / some
+            first_squares, second_squares = (own * rows[:, part].T) @ known, own_known @ np.square(rows)
+            first += _spread(first_squares, np.square(first_sum) / some)
+            second += _spread(second_squares, np.square(second_sum) / some)
             freedom += np.maximum(count - 1, 0)
-    enough = (freedom >= LEAST_FREEDOM) & (mine > 0) & (theirs > 0)
-    scale = np.sqrt(np.where(enough, mine, 1.0)) * np.sqrt(np.where(enough, theirs, 1.0))
+    enough = (freedom >= LEAST_FREEDOM) & (first > 0) & (second > 0)
+    scale = np.sqrt(np.where(enough, first, 1.0)) * np.sqrt(np.where(enough, second, 1.0))
     return np.where(enough, np.clip(product / scale, -1.0, 1.0), np.nan)
 
 

@@ -13,7 +13,7 @@ from naively._table.frames import tidy_frame
 from naively.analysis._discriminant import largest_weights, linear_factors
 from naively.errors import GapError, ParameterError
 from naively.families import Family
-from naively.families._ranking import p_values
+from naively.families._information import p_values
 from naively.smoothing import Smoothing
 from naively.statistics._statistics import Statistics
 from naively.statistics.base import Statistic

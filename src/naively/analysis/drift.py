@@ -178,7 +178,7 @@ def _compared(
 
 
 def _apart(statistics: Statistics) -> Statistics:
-    """The same with the members of joint tables by themselves, each once."""
+    """Statistics in which the members of joint tables stand by themselves, each once."""
     tables: dict[Summary, Statistic] = {}
     jointly: list[Mapping[Summary, Statistic]] = []
     for summary, table in statistics.tables.items():

@@ -222,7 +222,7 @@ def trade_off_of(
     positive: Label = True,
     base_prior: Mapping[Label, float] | None = None,
 ) -> TradeOff:
-    """The same from log-odds that are already known, whatever they come from.
+    """Precision and recall from log-odds that are already known, whatever they come from.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def _scored_rows(
 
 
 def _kept_rows(model: NaiveBayes, positive: Label) -> tuple[FloatArray, AnyArray, FloatArray | None, FloatArray]:
-    """The same of the rows that a recipe has kept, and the prior that their probabilities hold."""
+    """Log-probabilities of the rows that a recipe has kept, and the prior that they hold."""
     weighed = model._estimated()[0].weighed
     if weighed is None:
         raise RecipeError(

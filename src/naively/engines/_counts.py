@@ -121,7 +121,7 @@ def _counted(rows: Rows, positions: IntArray | None, low: IntArray, size: IntArr
 
 
 def _counted_bytes(rows: Rows, positions: IntArray | None, n_columns: int) -> tuple[list[Sum], bool]:
-    """The same where every window is 0 ... 255."""
+    """Counts of bytes, where every window is 0 ... 255."""
     from naively._kernels.counts import count_bytes
 
     width = BYTE_VALUES + 1

@@ -15,7 +15,7 @@ CHUNK_ROWS = 1 << 16
 """One partial sum is made per so many rows, whatever the number of threads."""
 
 REFERENCE_CHUNK_ROWS = 1 << 13
-"""The same for the NumPy references, which hold several copies of a chunk."""
+"""The number of rows in a chunk for the NumPy references, which hold several copies of it."""
 
 BLOCK_CELLS = 1 << 18
 """A block of so many cells is converted and counted while it is in cache."""

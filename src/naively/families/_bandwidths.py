@@ -53,12 +53,12 @@ def nrd0(values: FloatArray, counts: FloatArray, m2: float) -> float:
 def bandwidths(sample: Sample, rule: Rule) -> FloatArray:
     """The bandwidth of every class, and last of all classes together; a class of fewer than two rows takes the last."""
     if isinstance(rule, str):
-        everyone = nrd0(sample.values, sample.counts.sum(axis=0), sample.total_m2)
+        of_all = nrd0(sample.values, sample.counts.sum(axis=0), sample.total_m2)
         of_class = [
-            nrd0(sample.values, counts, float(m2)) if n > 1 else everyone
+            nrd0(sample.values, counts, float(m2)) if n > 1 else of_all
             for counts, m2, n in zip(sample.counts, sample.m2, sample.n, strict=True)
         ]
-        return np.array([*of_class, everyone])
+        return np.array([*of_class, of_all])
     given = np.ravel(np.asarray(rule, dtype=np.float64))
     if len(given) not in (1, len(sample.n)):
         raise ParameterError(

@@ -126,7 +126,7 @@ class Bells:
 
 
 class Grid(Bells):
-    """The same on equally spaced points, computed as R's `density` does.
+    """Sums of kernels on equally spaced points, computed as R's `density` does.
 
     The values are rounded to the two nearest of at least 512 points, in shares, and their bells summed by a fast
     Fourier transform. That moves a density by about a thousandth of its peak, more where the range is many bandwidths.
@@ -196,9 +196,9 @@ def bells(
         options = (sample.values, counts, width, kernel)
         return Bells(*options) if points is None else Grid(*options, points, nearest)
 
-    everyone = of(sample.counts.sum(axis=0), float(widths[-1]))
+    of_all = of(sample.counts.sum(axis=0), float(widths[-1]))
     classes = [
-        of(counts, width) if counts.any() else everyone
+        of(counts, width) if counts.any() else of_all
         for counts, width in zip(sample.counts, widths[:-1].tolist(), strict=True)
     ]
 
@@ -209,12 +209,12 @@ def bells(
         codes, cells, weights = np.broadcast_arrays(codes, cells, weight)
         result = np.empty(codes.shape)
         for code in np.unique(codes).tolist():
-            mine = codes == code
-            rest = classes[code].without(cells[mine], weights[mine])
+            in_class = codes == code
+            rest = classes[code].without(cells[in_class], weights[in_class])
             if np.isnan(rest).any():  # the class has gone: it borrows what is left of all
-                borrowed = np.nan_to_num(everyone.without(cells[mine], weights[mine]))
+                borrowed = np.nan_to_num(of_all.without(cells[in_class], weights[in_class]))
                 rest = np.where(np.isnan(rest), borrowed, rest)
-            result[mine] = rest
+            result[in_class] = rest
         return result
 
     return Density(at(sample.values), without, at, np.unique(np.concatenate([one.knots for one in classes])))

@@ -82,7 +82,7 @@ class Bernoulli(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
-        """The same estimate, of sums without one row at a time: exact."""
+        """The estimate from sums without one row at a time: exact."""
         return left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing), self._above)
 
     # -- Questions ------------------------------------------------------------------------------------------------

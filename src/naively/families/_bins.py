@@ -61,17 +61,17 @@ def _accepted_split(before: FloatArray) -> int:
     """Return how many cells the left part of the best split has, 0 if none pays; counts are cumulated from zero."""
     if before.shape[1] < 3:
         return 0
-    everyone, left = before[:, -1:], before[:, 1:-1]
-    right = everyone - left
-    total, left_total, right_total = everyone.sum(), left.sum(axis=0), right.sum(axis=0)
-    entropy = float(_entropy(everyone)[0])
+    of_all, left = before[:, -1:], before[:, 1:-1]
+    right = of_all - left
+    total, left_total, right_total = of_all.sum(), left.sum(axis=0), right.sum(axis=0)
+    entropy = float(_entropy(of_all)[0])
     if entropy == 0:
         return 0
     left_entropy, right_entropy = _entropy(left), _entropy(right)
     remaining = (left_total * left_entropy + right_total * right_entropy) / total
     best = int(np.argmin(remaining))
     classes, left_classes, right_classes = (
-        float((part > NOTHING * total).sum()) for part in (everyone, left[:, best], right[:, best])
+        float((part > NOTHING * total).sum()) for part in (of_all, left[:, best], right[:, best])
     )
     told = left_classes * left_entropy[best] + right_classes * right_entropy[best]
     cost = np.log2(max(total - 1, 1.0)) + _log2_of_three_to(classes) - (classes * entropy - told)

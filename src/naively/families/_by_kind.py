@@ -51,7 +51,7 @@ class ByKind:
             if not isinstance(given, Family) and (given is not None or name in ("numbers", "labels")):
                 raise ParameterError(f"ByKind({name}) must be a family such as Gaussian(), got {given!r}.")
         kept = [set(family.summaries) for family in (self.numbers, self.counts, self.binary) if family is not None]
-        if any(mine == other for place, mine in enumerate(kept) for other in kept[:place]):
+        if any(own == other for place, own in enumerate(kept) for other in kept[:place]):
             raise ParameterError(
                 "ByKind(numbers, counts, binary) must be families that keep different statistics, by which a fitted "
                 "model tells which was chosen. Name the columns: families={column: family, ...}."

@@ -81,7 +81,7 @@ class Complement(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
-        """The same estimate, of sums without one row at a time: exact. The row is in every complement but one."""
+        """The estimate from sums without one row at a time: exact. The row is in every complement but one."""
         dense = left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing))
         if self.norm:  # every column's weight changes with the sum, so rows are not sparse to us
             return dense

@@ -198,7 +198,7 @@ def pooled_predictive(
     floor: FloatArray | float,
     prior_rows: float = PRIOR_ROWS,
 ) -> Predictive:
-    """The same with ``m2``, the variance's sum of squares over ``freedom``, shared by the classes."""
+    """The predictive density with ``m2``, the variance's sum of squares over ``freedom``, shared by the classes."""
     df = np.maximum(freedom, 1.0)
     location = (prior_rows * center + n * mean) / (prior_rows + n)
     return np.asarray(df), location, np.maximum(m2 / df, floor) * (1 + 1 / (n + prior_rows))

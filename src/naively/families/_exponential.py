@@ -62,10 +62,10 @@ class Exponential(Family):
         overall = _overall_mean(statistics)
         mean = np.where(rows > 0, total / np.where(rows > 0, rows, 1.0), overall)
         mean = np.maximum(mean, self.floor * overall)
-        speaks = mean > 0
-        rate = 1.0 / np.where(speaks, mean, 1.0)
-        slope, offset = np.where(speaks, -rate, 0.0), np.where(speaks, np.log(rate), 0.0)
-        parameters = {"rate": np.where(speaks, rate, np.inf)}
+        informative = mean > 0
+        rate = 1.0 / np.where(informative, mean, 1.0)
+        slope, offset = np.where(informative, -rate, 0.0), np.where(informative, np.log(rate), 0.0)
+        parameters = {"rate": np.where(informative, rate, np.inf)}
         return ExponentialEstimate(slope, offset, nonnegative=True, parameters=parameters)
 
     def _sums(self, statistics: Moments, smoothing: Smoothing) -> tuple[FloatArray, FloatArray]:
@@ -77,7 +77,7 @@ class Exponential(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
-        """The same estimate, of sums without one row at a time: exact."""
+        """The estimate from sums without one row at a time: exact."""
         return left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing))
 
     # -- Questions ------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class Gamma(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
-        """The same estimate, of sums without one row at a time: exact."""
+        """The estimate from sums without one row at a time: exact."""
         return left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing))
 
     # -- Questions ------------------------------------------------------------------------------------------------
@@ -97,10 +97,10 @@ class Gamma(Family):
 
     def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
         """Gamma numbers; of a constant column the constant."""
-        mean, shape, speaks = estimate.mean, estimate.shape, estimate.speaks
+        mean, shape, informative = estimate.mean, estimate.shape, estimate.informative
 
         def draw(codes: IntArray, rng: np.random.Generator) -> FloatArray:
-            return np.asarray(np.where(speaks, mean[codes] * rng.gamma(shape[codes]) / shape[codes], mean[codes]))
+            return np.asarray(np.where(informative, mean[codes] * rng.gamma(shape[codes]) / shape[codes], mean[codes]))
 
         return Numbers(mean, draw)
 
@@ -156,7 +156,7 @@ class GammaEstimate(Estimate):
     Parameters
     ----------
     shape, mean : ndarray
-    speaks : ndarray of bool, (columns,) or (rows, columns)
+    informative : ndarray of bool, (columns,) or (rows, columns)
         False for a column that is constant: it gives no evidence.
     """
 
@@ -165,7 +165,7 @@ class GammaEstimate(Estimate):
 
     shape: FloatArray
     mean: FloatArray
-    speaks: AnyArray
+    informative: AnyArray
 
     @cached_property
     def _parts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -181,7 +181,7 @@ class GammaEstimate(Estimate):
             log_ratio = np.where(ratio < 0.5, np.log(ratio), np.log1p(ratio - 1))  # each where it keeps its digits
             logs = shape * (log_ratio - (ratio - 1)) - np.log(x) + height
         logs = np.where(x > 0, logs, -np.inf)
-        return np.where(np.isnan(block)[:, :, None] | ~self.speaks[..., None], 0.0, logs)
+        return np.where(np.isnan(block)[:, :, None] | ~self.informative[..., None], 0.0, logs)
 
     # -- Description ----------------------------------------------------------------------------------------------
 
@@ -198,14 +198,14 @@ class GammaEstimate(Estimate):
         weight, total, log = moments.observed.high, moments.total.high, moments.log.high
         shape, mean = self.shape, self.mean
         terms = shape * (log - weight * np.log(mean) - total / mean + weight) - log + weight * _log_height(shape)
-        return np.asarray(np.where(self.speaks, terms, 0.0).sum(axis=0))
+        return np.asarray(np.where(self.informative, terms, 0.0).sum(axis=0))
 
     def quantile(self, levels: FloatArray) -> FloatArray:
         """The numbers below which so much of each class lies."""
         found = special.gammaincinv(self.shape, levels[:, None, None]) * (self.mean / self.shape)
-        return np.where(self.speaks, found, self.mean)
+        return np.where(self.informative, found, self.mean)
 
     def as_table(self) -> list[dict[str, Any]]:
         """The log-density."""
         formula = "(shape - 1) * log(x) - x / scale - lgamma(shape) - shape * log(scale)"
-        return formula_tables(formula, {"shape": self.shape, "scale": self.mean / self.shape}, ~self.speaks)
+        return formula_tables(formula, {"shape": self.shape, "scale": self.mean / self.shape}, ~self.informative)

@@ -171,7 +171,7 @@ class Gaussian(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
-        """The same estimate, of sums without one row at a time: exact, floors and ties included."""
+        """The estimate from sums without one row at a time: exact, floors and ties included."""
         return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
     # -- Questions ------------------------------------------------------------------------------------------------
@@ -260,11 +260,11 @@ def normal_ratio(moments: Moments, shared: bool) -> tuple[FloatArray, IntArray]:
 
 def left_out(moments: Moments, estimate: Callable[[Centre, Centre], Callable[[FloatArray], FloatArray]]) -> LeftOut:
     """Leave-one-out of a family whose evidence follows from the weight, mean and scatter of its classes and of all."""
-    everyone = centre(moments)
+    whole = centre(moments)
 
     def evidence(block: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
         own = centre(moments.of_own_class(block, codes, weights))
-        rest = Centre(*(placed(full, mine, codes) for full, mine in zip(everyone, own, strict=True)))
+        rest = Centre(*(placed(of_all, of_row, codes) for of_all, of_row in zip(whole, own, strict=True)))
         return estimate(rest, centre(moments.of_all_classes(block, weights)))(block)
 
     return LeftOut("numbers", evidence)
@@ -317,7 +317,7 @@ class GaussianEstimate(Estimate):
         return block if self._anchor is None else block - self._anchor
 
     @cached_property
-    def _speaks(self) -> Any:
+    def _informative(self) -> Any:
         unknown = np.isnan(self.variance)
         return np.asarray(((self.variance > 0) | unknown).all(axis=0))[..., None] & ~classes_last(unknown)
 
@@ -332,13 +332,13 @@ class GaussianEstimate(Estimate):
     def _scale(self) -> FloatArray:
         with np.errstate(divide="ignore"):
             scale = np.sqrt(0.5) / np.sqrt(classes_last(self.variance))
-            return np.ascontiguousarray(np.where(self._speaks, scale, 0.0))
+            return np.ascontiguousarray(np.where(self._informative, scale, 0.0))
 
     @cached_property
     def _peak(self) -> FloatArray:
         with np.errstate(divide="ignore"):
             peak = -0.5 * (np.log(classes_last(self.variance)) + math.log(2 * math.pi))
-            return np.ascontiguousarray(np.where(self._speaks, peak, 0.0))
+            return np.ascontiguousarray(np.where(self._informative, peak, 0.0))
 
     def evidence(self, block: FloatArray) -> FloatArray:
         """The log-density of every cell."""
@@ -364,11 +364,11 @@ class GaussianEstimate(Estimate):
     def log_likelihood(self, moments: Moments) -> FloatArray:
         """``-n/2 log(2 pi variance) - (scatter + n (mean of the class - mean in force)^2) / (2 variance)``."""
         weight, mean, scatter = centred(moments)
-        speaks = self._speaks.T & (weight > 0)
-        variance = np.where(speaks, self.variance, 1.0)
+        informative = self._informative.T & (weight > 0)
+        variance = np.where(informative, self.variance, 1.0)
         squares = scatter + weight * (mean - self.mean) ** 2
         terms = -0.5 * (weight * np.log(2 * math.pi * variance) + squares / variance)
-        return np.asarray(np.where(speaks, terms, 0.0).sum(axis=0))
+        return np.asarray(np.where(informative, terms, 0.0).sum(axis=0))
 
     def quantile(self, levels: FloatArray) -> FloatArray:
         """The numbers below which so much of each class lies."""
@@ -398,7 +398,7 @@ class GaussianEstimate(Estimate):
         """The normal log-density."""
         formula = "-square(x - mean) / (2 * variance) - log(2 * pi * variance) / 2"
         names = {"mean": self.mean, "variance": self.variance, "pi": np.full_like(self.mean, math.pi)}
-        silent = np.asarray(~self._speaks.all(axis=-1))
+        silent = np.asarray(~self._informative.all(axis=-1))
         return formula_tables(formula, names, silent)
 
 

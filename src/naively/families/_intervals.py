@@ -57,7 +57,7 @@ def log_interval_probability(deviation: FloatArray, width: FloatArray) -> FloatA
 
 
 def _by_quadrature(z: FloatArray, half: FloatArray) -> FloatArray:
-    """The same by Gauss-Legendre quadrature of the density, divided by the density at the middle."""
+    """The mass of an interval by Gauss-Legendre quadrature of the density, divided by the density at the middle."""
     steps = half[:, None] * NODES
     relative = np.exp(-steps * (z[:, None] + steps / 2)) @ NODE_WEIGHTS
     return np.asarray(np.log(half) + np.log(relative) - z * z / 2 - math.log(2 * math.pi) / 2)
@@ -79,19 +79,19 @@ class IntervalEstimate(Estimate):
     @cached_property
     def _parts(self) -> tuple[FloatArray, FloatArray, Any]:
         """Mean, standard deviation and whether the column speaks, classes last."""
-        speaks = np.asarray((self.variance > 0).all(axis=0))[..., None]
-        spread = np.sqrt(np.where(speaks, classes_last(self.variance), 1.0))
-        return classes_last(self.mean), spread, speaks
+        informative = np.asarray((self.variance > 0).all(axis=0))[..., None]
+        spread = np.sqrt(np.where(informative, classes_last(self.variance), 1.0))
+        return classes_last(self.mean), spread, informative
 
     def evidence(self, block: FloatArray) -> FloatArray:
         """The log-probability of every cell."""
-        mean, spread, speaks = self._parts
+        mean, spread, informative = self._parts
         values = block[:, :, None]
         known = ~np.isnan(values)
         with np.errstate(over="ignore"):  # what overflows is held within reach
             deviation = (np.where(known, values, 0.0) - mean) / spread
             logs = log_interval_probability(deviation, self.interval / spread)
-        return np.where(known & speaks, logs, 0.0)
+        return np.where(known & informative, logs, 0.0)
 
     # -- Description ----------------------------------------------------------------------------------------------
 

@@ -104,10 +104,10 @@ class LearntFactor:
         with np.errstate(over="ignore"):
             n_values, n_part = sizes.prod(axis=1), np.where(vanishing, sizes, 1.0).prod(axis=1)
         n_values, n_part = np.minimum(n_values, LARGEST_PRODUCT), np.minimum(n_part, LARGEST_PRODUCT)
-        speaks = (n_values > 0) & ~vanishing.all(axis=1)
+        informative = (n_values > 0) & ~vanishing.all(axis=1)
         with np.errstate(divide="ignore"):
             logs = np.log(frequencies(self.smoothing, counted, total, n_part, np.where(n_values > 0, n_values, 1.0)))
-        return np.where(speaks, logs, 0.0).T
+        return np.where(informative, logs, 0.0).T
 
     def _log_density(self, block: Block, cells: IntArray, codes: IntArray, weights: FloatArray) -> FloatArray:
         """The log-density (rows, classes) of the rows' numbers."""
@@ -123,15 +123,17 @@ class LearntFactor:
         assert self.known is not None
         row = row_sums(block.numbers, weights)
         parts = (self.sums.weight, self.sums.total, self.sums.cross)
-        own = spread_of(*(_less(part[codes, cells], mine) for part, mine in zip(parts, row, strict=True)))
-        whole = spread_of(*(_less(part.total(1)[codes], mine) for part, mine in zip(parts, row, strict=True)))
-        overall = spread_of(*(_less_all(part.total(1).total(0), mine) for part, mine in zip(parts, row, strict=True)))
+        own = spread_of(*(_less(part[codes, cells], of_row) for part, of_row in zip(parts, row, strict=True)))
+        whole = spread_of(*(_less(part.total(1)[codes], of_row) for part, of_row in zip(parts, row, strict=True)))
+        overall = spread_of(
+            *(_less_all(part.total(1).total(0), of_row) for part, of_row in zip(parts, row, strict=True))
+        )
         before = Spread(*(part[cells, codes] for part in self.known.cell))
-        cell = Spread(*(_beside(part[cells], mine, codes) for part, mine in zip(self.known.cell, own, strict=True)))
+        cell = Spread(*(_beside(part[cells], of_row, codes) for part, of_row in zip(self.known.cell, own, strict=True)))
         change = _pooled_change(before, own)
         within = Pooled(*(_added(part, more, codes) for part, more in zip(self.known.within, change, strict=True)))
         all_within = Pooled(*(part.sum(axis=1) for part in within))
-        of_class = (_placed(part, mine, codes) for part, mine in zip(self.known.whole, whole, strict=True))
+        of_class = (_placed(part, of_row, codes) for part, of_row in zip(self.known.whole, whole, strict=True))
         return Known(cell, within, Spread(*of_class), all_within, overall)
 
     def _refitted(self, block: Block, code: int, weight: float) -> FloatArray:
@@ -141,8 +143,8 @@ class LearntFactor:
         labels = tuple((values[place],) for values, place in zip(self.sums.categories, block.codes[0], strict=True))
         cells = np.zeros((1, len(labels)), dtype=np.int64)
         forgotten = JointSums(self.learnt.labels, self.learnt.numbers, labels, cells, weight_, total, cross)
-        mine, theirs = self.learnt.aligned_with(forgotten)
-        left = mine.less(theirs, mine.weight.high.sum(axis=1)).tidy()
+        learnt, other = self.learnt.aligned_with(forgotten)
+        left = learnt.less(other, learnt.weight.high.sum(axis=1)).tidy()
         estimate = self.family.estimate(left, smoothing=self.smoothing)
         known = zip(estimate.sums.categories, labels, strict=True)
         places = np.array([[positions_in(values, label)[0] for values, label in known]], dtype=np.int64)
@@ -156,28 +158,28 @@ def row_sums(numbers: FloatArray, weights: FloatArray) -> tuple[Sum, Sum, Sum]:
     return Sum(weights), total, total[:, first] * Sum(numbers[:, second])
 
 
-def _less(everyone: Sum, mine: Sum) -> Sum:
-    return (everyone - mine).without_noise(np.abs(everyone.high) + np.abs(mine.high))
+def _less(of_all: Sum, of_row: Sum) -> Sum:
+    return (of_all - of_row).without_noise(np.abs(of_all.high) + np.abs(of_row.high))
 
 
-def _less_all(everyone: Sum, mine: Sum) -> Sum:
-    return _less(everyone.reshaped((1, *everyone.shape)), mine)
+def _less_all(of_all: Sum, of_row: Sum) -> Sum:
+    return _less(of_all.reshaped((1, *of_all.shape)), of_row)
 
 
-def _beside(everyone: FloatArray, mine: FloatArray, codes: IntArray) -> FloatArray:
+def _beside(of_all: FloatArray, of_row: FloatArray, codes: IntArray) -> FloatArray:
     """What holds for every class of each row, (rows, classes, ...), with the own class replaced."""
-    result = everyone.copy()
-    result[np.arange(len(codes)), codes] = mine
+    result = of_all.copy()
+    result[np.arange(len(codes)), codes] = of_row
     return result
 
 
-def _placed(everyone: FloatArray, mine: FloatArray, codes: IntArray) -> FloatArray:
+def _placed(of_all: FloatArray, of_row: FloatArray, codes: IntArray) -> FloatArray:
     """What holds for every class, (classes, ...), once per row, with the own class replaced."""
-    return _beside(np.broadcast_to(everyone, (len(codes), *everyone.shape)), mine, codes)
+    return _beside(np.broadcast_to(of_all, (len(codes), *of_all.shape)), of_row, codes)
 
 
-def _added(everyone: FloatArray, more: FloatArray, codes: IntArray) -> FloatArray:
-    return _placed(everyone, everyone[codes] + more, codes)
+def _added(of_all: FloatArray, more: FloatArray, codes: IntArray) -> FloatArray:
+    return _placed(of_all, of_all[codes] + more, codes)
 
 
 def _pooled_change(before: Spread, after: Spread) -> Pooled:

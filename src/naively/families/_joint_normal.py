@@ -162,10 +162,12 @@ class Rule:
 
     def _lifted(self, covariance: FloatArray, scale: FloatArray) -> FloatArray:
         """Covariances in units of the scales, no direction having a variance below the floor."""
-        speaks = np.broadcast_to(scale > 0, covariance.shape[:-1])
+        informative = np.broadcast_to(scale > 0, covariance.shape[:-1])
         unit = np.where(scale > 0, scale, 1.0)
         standard = covariance / unit[..., :, None] / unit[..., None, :]
-        standard = np.where(speaks[..., :, None] & speaks[..., None, :], standard, np.eye(covariance.shape[-1]))
+        standard = np.where(
+            informative[..., :, None] & informative[..., None, :], standard, np.eye(covariance.shape[-1])
+        )
         values, vectors = np.linalg.eigh(standard)
         low = (values < self.floor).any(axis=-1)
         lifted = (vectors * np.maximum(values, self.floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
@@ -196,8 +198,8 @@ class Densities:
     ----------
     mean : ndarray (..., classes, numbers)
     scale : ndarray (..., numbers)
-        1 where the column says nothing; `speaks` is 0 there.
-    speaks : ndarray (..., numbers)
+        1 where the column says nothing; `informative` is 0 there.
+    informative : ndarray (..., numbers)
     whitener : ndarray (..., classes, numbers, numbers)
     peak : ndarray (..., classes)
         The log-density at the mean.
@@ -205,7 +207,7 @@ class Densities:
 
     mean: FloatArray
     scale: FloatArray
-    speaks: FloatArray
+    informative: FloatArray
     whitener: FloatArray
     peak: FloatArray
 
@@ -216,25 +218,25 @@ class Densities:
         values, vectors = np.linalg.eigh(covariance)
         values = np.maximum(values, floor)
         scale = normals.scale[..., known]
-        speaks = scale > 0
-        unit = np.where(speaks, scale, 1.0)
-        constant = (speaks * (np.log(unit) + 0.5 * math.log(2 * math.pi))).sum(axis=-1)
+        informative = scale > 0
+        unit = np.where(informative, scale, 1.0)
+        constant = (informative * (np.log(unit) + 0.5 * math.log(2 * math.pi))).sum(axis=-1)
         peak = -0.5 * np.log(values).sum(axis=-1) - constant[..., None]
         whitener = vectors * (math.sqrt(0.5) / np.sqrt(values))[..., None, :]
-        return cls(normals.mean[..., known], unit, speaks.astype(np.float64), whitener, peak)
+        return cls(normals.mean[..., known], unit, informative.astype(np.float64), whitener, peak)
 
     def at(self, place: int, numbers: FloatArray) -> FloatArray:
         """The log-density (rows, classes) of rows, by the normals at one place: one product of matrices per class."""
         with np.errstate(over="ignore"):
             deviation = (numbers[None] - self.mean[place][:, None]) / self.scale
-        squares = _squares(deviation * self.speaks, self.whitener[place])
+        squares = _squares(deviation * self.informative, self.whitener[place])
         return np.asarray(self.peak[place] - squares.T)
 
     def each(self, numbers: FloatArray) -> FloatArray:
         """The log-density (rows, classes) of rows, each by its own normals."""
         with np.errstate(over="ignore"):
             deviation = (numbers[:, None] - self.mean) / self.scale[:, None]
-        squares = _squares((deviation * self.speaks[:, None])[..., None, :], self.whitener)
+        squares = _squares((deviation * self.informative[:, None])[..., None, :], self.whitener)
         return np.asarray(self.peak - squares[..., 0])
 
 

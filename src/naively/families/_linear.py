@@ -91,7 +91,7 @@ class LinearEstimate(Estimate):
             scores[_hits(zero, self.no_zero)] = -np.inf
 
     def add_sparse(self, scores: FloatArray, rows: Any) -> None:
-        """The same from CSR rows, whose unstored cells are zeros."""
+        """Add the evidence of CSR rows, whose unstored cells are zeros, to the scores (rows, classes)."""
         if self.no_zero is not None or (self.above is not None and self.above < 0):
             self.add_to(scores, rows.toarray())  # zeros speak for themselves, so the rows are not sparse to us
             return
@@ -134,8 +134,8 @@ class LinearEstimate(Estimate):
 
     def of_zeros_but(self, columns: IntArray) -> FloatArray:
         """The evidence (classes,) of a row whose cells are all zero, without these columns."""
-        said, impossible = self._of_zeros
-        total = said.sum(axis=1) - said[:, columns].sum(axis=1)
+        of_columns, impossible = self._of_zeros
+        total = of_columns.sum(axis=1) - of_columns[:, columns].sum(axis=1)
         if impossible is None:
             return np.asarray(total)
         return np.where(impossible.sum(axis=1) > impossible[:, columns].sum(axis=1), -np.inf, total)

@@ -67,7 +67,7 @@ class Multinomial(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
-        """The same estimate, of sums without one row at a time: exact."""
+        """The estimate from sums without one row at a time: exact."""
         dense = left_out(statistics, lambda moments: self.estimate(moments, smoothing=smoothing))
         return replace(dense, sparse=partial(_sparse_without, statistics, smoothing))
 

@@ -124,7 +124,7 @@ class StudentT(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
-        """The same estimate, of sums without one row at a time: exact, the prior included."""
+        """The estimate from sums without one row at a time: exact, the prior included."""
         return left_out(statistics, lambda *known: self._estimate(*known).evidence)
 
     # -- Questions ------------------------------------------------------------------------------------------------
@@ -186,12 +186,17 @@ class StudentEstimate(Estimate):
     @cached_property
     def _constants(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Location, scale, peak and power, classes last: what the kernels read."""
-        speaks = np.asarray((self.variance > 0).all(axis=0))[..., None]
+        informative = np.asarray((self.variance > 0).all(axis=0))[..., None]
         freedom = classes_last(self.freedom)
         location = classes_last(self.location if self.far is None else self.far.location)
-        spread = freedom * np.where(speaks, classes_last(self.variance), 1.0)
+        spread = freedom * np.where(informative, classes_last(self.variance), 1.0)
         peak = log_gamma_ratio(freedom / 2, 0.5) - 0.5 * (np.log(spread) + math.log(math.pi))
-        parts = (location, 1 / np.sqrt(spread), np.where(speaks, peak, 0.0), np.where(speaks, (freedom + 1) / 2, 0.0))
+        parts = (
+            location,
+            1 / np.sqrt(spread),
+            np.where(informative, peak, 0.0),
+            np.where(informative, (freedom + 1) / 2, 0.0),
+        )
         location, scale, peak, power = (np.ascontiguousarray(part) for part in parts)
         return location, scale, peak, power
 

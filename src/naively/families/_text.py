@@ -207,7 +207,7 @@ class Text(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, *statistics: Tokens, smoothing: Smoothing) -> LeftOut:
-        """The same without the row's own text: exact for multinomial, Bernoulli and complement events."""
+        """The evidence of texts without themselves: exact for multinomial, Bernoulli and complement events."""
         bounded = self.buckets is not None or self.most_tokens is not None
         if not isinstance(smoothing, Lidstone) or self.idf or self.normalise or bounded:
             raise ParameterError(
@@ -321,13 +321,13 @@ class TextEstimate(TextsEstimate):
 
     def token_evidence(self, place: int, text: str) -> tuple[list[str], FloatArray]:
         """The tokens of one text of one column that speak, and what each says, (tokens, classes)."""
-        spoken: list[str] = []
+        named_tokens: list[str] = []
         evidence = []
         for view in self.columns[place]:
-            names, said = view.of_tokens(text)
-            spoken.extend(names)
-            evidence.append(said)
-        return spoken, np.concatenate(evidence)
+            names, by_token = view.of_tokens(text)
+            named_tokens.extend(names)
+            evidence.append(by_token)
+        return named_tokens, np.concatenate(evidence)
 
     # -- Description ----------------------------------------------------------------------------------------------
 

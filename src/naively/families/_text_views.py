@@ -46,12 +46,12 @@ class TokenView:
     frequencies: FloatArray
     presence: bool
 
-    def said_by(self, places: IntArray) -> tuple[FloatArray, AnyArray | None]:
+    def weights_of(self, places: IntArray) -> tuple[FloatArray, AnyArray | None]:
         """What a tally of one of some tokens says, (tokens, classes), and where it is impossible (None: nowhere)."""
         raise NotImplementedError  # pragma: no cover
 
-    def said_by_all(self) -> tuple[FloatArray, AnyArray | None]:
-        """The same for all tokens, computed once."""
+    def weights_of_all(self) -> tuple[FloatArray, AnyArray | None]:
+        """The weights of all tokens, computed once."""
         raise NotImplementedError  # pragma: no cover
 
     def wants_all(self, n_asked: int) -> bool:
@@ -68,11 +68,11 @@ class TokenView:
         rows, tallies = self.read(texts)
         if self.wants_all(len(rows.places)):
             matrix = rows.matrix(len(self.vocabulary), tallies)
-            weights, impossible = self.said_by_all()
+            weights, impossible = self.weights_of_all()
         else:
             asked, places = np.unique(rows.places, return_inverse=True)
             matrix = KnownRows(rows.bounds, places, rows.tallies, rows.lengths).matrix(len(asked), tallies)
-            weights, impossible = self.said_by(asked)
+            weights, impossible = self.weights_of(asked)
         scores = np.asarray(matrix @ weights) + self.offset
         if impossible is not None:
             hits = matrix @ impossible.astype(np.float64)
@@ -83,11 +83,11 @@ class TokenView:
     def of_tokens(self, text: str) -> tuple[list[str], FloatArray]:
         """The known tokens of a text, and what each says, (tokens, classes)."""
         rows, tallies = self.read([text])
-        weights, impossible = self.said_by(rows.places)
-        said = tallies[:, None] * weights
+        weights, impossible = self.weights_of(rows.places)
+        evidence = tallies[:, None] * weights
         if impossible is not None:
-            said = np.where(impossible, -np.inf, said)
-        return self.vocabulary.texts(rows.places), said
+            evidence = np.where(impossible, -np.inf, evidence)
+        return self.vocabulary.texts(rows.places), evidence
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ class WeighedView(TokenView):
     def wants_all(self, n_asked: int) -> bool:
         return True
 
-    def said_by(self, places: IntArray) -> tuple[FloatArray, AnyArray | None]:
+    def weights_of(self, places: IntArray) -> tuple[FloatArray, AnyArray | None]:
         return self.weights[places], None if self.impossible is None else self.impossible[places]
 
-    def said_by_all(self) -> tuple[FloatArray, AnyArray | None]:
+    def weights_of_all(self) -> tuple[FloatArray, AnyArray | None]:
         return self.weights, self.impossible
 
 
@@ -172,12 +172,12 @@ class DrawnView(TokenView):
             mass = np.maximum(mass.sum(axis=1, keepdims=True) - mass, 0.0)
         return (mass + self.tau) / self._totals
 
-    def said_by(self, places: IntArray) -> tuple[FloatArray, AnyArray | None]:
+    def weights_of(self, places: IntArray) -> tuple[FloatArray, AnyArray | None]:
         if "_weights" in self.__dict__:
             return self._weights[places], None
         return self._logs(self._frequencies(self.table.at(self.table.mass.high, places))), None
 
-    def said_by_all(self) -> tuple[FloatArray, AnyArray | None]:
+    def weights_of_all(self) -> tuple[FloatArray, AnyArray | None]:
         return self._weights, None
 
     @cached_property

@@ -109,8 +109,8 @@ def _draws(left: Left, tau: float, complement: bool) -> FloatArray:
     everything = mass.sum(axis=1, keepdims=True) / np.maximum(total.sum(axis=1)[left.row], 1e-300)[:, None]
     with np.errstate(divide="ignore"):
         logs = np.log(np.where(whole > 0, share / np.where(whole > 0, whole, 1.0), everything))
-    said = left.tally[:, None] * (-logs if complement else logs)
-    return _summed(np.where(left.known[:, None], said, 0.0), left.row, len(left.total))
+    by_token = left.tally[:, None] * (-logs if complement else logs)
+    return _summed(np.where(left.known[:, None], by_token, 0.0), left.row, len(left.total))
 
 
 def _presence(
@@ -144,6 +144,6 @@ def _log_absent(documents: FloatArray, n_texts: FloatArray, tau: float) -> Float
         return np.asarray(np.log(np.maximum(n_texts - documents + tau, 1e-300)) - np.log(n_texts + 2 * tau))
 
 
-def _summed(said: FloatArray, row: IntArray, n_rows: int) -> FloatArray:
+def _summed(by_token: FloatArray, row: IntArray, n_rows: int) -> FloatArray:
     """The entries' evidence, summed over each text."""
-    return np.stack([np.bincount(row, weights=column, minlength=n_rows) for column in said.T], axis=1)
+    return np.stack([np.bincount(row, weights=column, minlength=n_rows) for column in by_token.T], axis=1)

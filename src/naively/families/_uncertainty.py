@@ -98,9 +98,9 @@ def uncertain_normal(
     """
     from scipy.special import digamma, polygamma
 
-    speaks = (variance > 0).all(axis=0)
-    safe = np.where(speaks, variance, 1.0)
-    known = (~np.isnan(block) & speaks)[:, None, :]
+    informative = (variance > 0).all(axis=0)
+    safe = np.where(informative, variance, 1.0)
+    known = (~np.isnan(block) & informative)[:, None, :]
     distance = np.where(known, np.where(np.isnan(block), 0.0, block)[:, None, :] - mean, 0.0)
     squared = np.square(np.clip(distance / np.sqrt(safe), -LARGEST_DISTANCE, LARGEST_DISTANCE))
     log_precision = digamma(freedom / 2) - np.log(freedom / 2)  # above that of the estimate

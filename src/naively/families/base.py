@@ -11,7 +11,7 @@ import numpy as np
 
 from naively._table.table import Kind
 from naively.errors import Gap as Gap
-from naively.families import _ranking
+from naively.families import _information
 from naively.statistics.base import Summary
 from naively.typing import FloatArray, IntArray, Label
 
@@ -297,15 +297,15 @@ class Family:
 
     def information(self, *tables: Any) -> FloatArray:
         """The bits that each column has on the class; of a density by integration of its own evidence."""
-        return _ranking.information(self, tables)
+        return _information.information(self, tables)
 
     def likelihood_ratio(self, *tables: Any) -> tuple[FloatArray, IntArray]:
         """Twice the log-likelihood that classes with parameters of their own gain, and how many more those are."""
-        return _ranking.likelihood_ratio(self, tables)
+        return _information.likelihood_ratio(self, tables)
 
     def effect(self, *tables: Any) -> FloatArray:
         """How far the extreme class means of each column are apart, in standard deviations within the classes."""
-        return _ranking.effect(self, tables)
+        return _information.effect(self, tables)
 
     @property
     def term(self) -> str:

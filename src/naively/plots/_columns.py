@@ -9,7 +9,7 @@ import numpy as np
 
 from naively._schema import position_of
 from naively._table.table import ArrayTable
-from naively.analysis._distributions import distributions
+from naively.analysis._sampling import distributions
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.plots._axes import RESOLUTION, axes_or_new, colour_of

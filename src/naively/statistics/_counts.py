@@ -102,7 +102,7 @@ class Counts(Statistic):
         return Counts(columns, categories, cells)
 
     def with_categories(self, categories: tuple[tuple[Label, ...], ...]) -> Counts:
-        """The same counts among more values."""
+        """The counts among more values."""
         if categories == self.categories:
             return self
         target = Counts(self.columns, categories, self.cells)
@@ -121,7 +121,7 @@ class Counts(Statistic):
         columns = tuple(dict.fromkeys(self.columns + other.columns))
         left, right = self.for_columns(columns), other.for_columns(columns)
         categories = tuple(
-            merged_labels(mine, theirs) for mine, theirs in zip(left.categories, right.categories, strict=True)
+            merged_labels(one, another) for one, another in zip(left.categories, right.categories, strict=True)
         )
         return left.with_categories(categories), right.with_categories(categories)
 

@@ -124,7 +124,7 @@ def normal_divergence(mean: FloatArray, variance: FloatArray, missing: FloatArra
 
 
 def poisson_divergence(rate: float, other_rate: float, missing: float, other_missing: float) -> float:
-    """The same of two Poisson distributions; of large rates by their normal approximation.
+    """The Jensen-Shannon divergence of two Poisson distributions; of large rates by their normal approximation.
 
     Examples
     --------

@@ -186,10 +186,10 @@ class Histogram:
         ForgetError
             If ``other`` holds rows that this histogram does not.
         """
-        mine, other = self.coarsened(max(self.level, other.level)), other.coarsened(max(self.level, other.level))
-        keys = np.union1d(mine.keys, other.keys)
+        one, other = self.coarsened(max(self.level, other.level)), other.coarsened(max(self.level, other.level))
+        keys = np.union1d(one.keys, other.keys)
         counts = np.zeros((self.n_classes, len(keys)))
-        counts[:, np.searchsorted(keys, mine.keys)] = mine.counts
+        counts[:, np.searchsorted(keys, one.keys)] = one.counts
         touched = np.searchsorted(keys, other.keys)
         left = counts[:, touched] - other.counts
         # Sums of fractional weights leave a rounding error where they should leave nothing; integers never do.
@@ -198,7 +198,7 @@ class Histogram:
             raise ForgetError("Forgetting these rows would leave a negative count: they were never all learnt.")
         counts[:, touched] = left
         occupied = counts.any(axis=0)
-        return Histogram(mine.level, keys[occupied], counts[:, occupied], self.cap)
+        return Histogram(one.level, keys[occupied], counts[:, occupied], self.cap)
 
     def scaled(self, factor: float) -> Histogram:
         """Return the histogram with every count multiplied by ``factor`` (decay, if below one)."""
@@ -293,13 +293,13 @@ class Histograms(Statistic):
 
     def __add__(self, other: Histograms) -> Histograms:
         pairs = zip(self.histograms, other.histograms, strict=True)
-        return Histograms(self.columns, tuple(mine + theirs for mine, theirs in pairs), self.n_classes)
+        return Histograms(self.columns, tuple(one + another for one, another in pairs), self.n_classes)
 
     def less(self, other: Histograms, peak: FloatArray) -> Histograms:
         left = []
-        for name, mine, theirs in zip(self.columns, self.histograms, other.histograms, strict=True):
+        for name, one, another in zip(self.columns, self.histograms, other.histograms, strict=True):
             try:
-                left.append(mine.less(theirs, peak))
+                left.append(one.less(another, peak))
             except ForgetError as error:
                 raise ForgetError(f"Column {name!r}: {error}") from None
         return Histograms(self.columns, tuple(left), self.n_classes)
@@ -321,9 +321,9 @@ class Histograms(Statistic):
         columns = tuple(columns)
         if columns == self.columns:
             return self
-        mine = dict(zip(self.columns, self.histograms, strict=True))
+        known = dict(zip(self.columns, self.histograms, strict=True))
         cap = max((one.cap for one in self.histograms), default=CAP)
-        chosen = tuple(mine.get(name) or Histogram.empty(self.n_classes, cap) for name in columns)
+        chosen = tuple(known.get(name) or Histogram.empty(self.n_classes, cap) for name in columns)
         return Histograms(columns, chosen, self.n_classes)
 
     def check(self, summary: Summary, class_weight: FloatArray, peak: FloatArray) -> None:
@@ -364,7 +364,7 @@ class Histograms(Statistic):
         from naively.statistics._divergence import compare_tables, with_missing
 
         pairs = zip(self.histograms, other.histograms, strict=True)
-        return compare_tables([with_missing(_binned(mine, theirs), rows) for mine, theirs in pairs])
+        return compare_tables([with_missing(_binned(one, another), rows) for one, another in pairs])
 
 
 def _binned(before: Histogram, after: Histogram) -> FloatArray:

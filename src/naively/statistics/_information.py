@@ -70,10 +70,10 @@ def symmetric_uncertainty(first: IntArray, second: IntArray, classes: IntArray) 
     >>> [round(symmetric_uncertainty(one, two, one * 0), 9) for two in (1 - one, other)]
     [1.0, 0.0]
     """
-    mine, theirs = _together(classes, first), _together(classes, second)
-    both = _together(mine, second)
+    own, other = _together(classes, first), _together(classes, second)
+    both = _together(own, second)
     whole = _entropy_sum(classes)
-    each = 2 * whole - _entropy_sum(mine) - _entropy_sum(theirs)
+    each = 2 * whole - _entropy_sum(own) - _entropy_sum(other)
     shared = each - (whole - _entropy_sum(both))
     return min(max(float(2 * shared / each), 0.0), 1.0) if each > 1e-12 * len(first) else 0.0
 

@@ -134,8 +134,8 @@ class JointSums(Statistic):
         pairs = ((self.total, other.total), (self.cross, other.cross))
         gone = (weight.high == 0)[:, :, None]
         parts = []
-        for (mine, theirs), scale in zip(pairs, scales, strict=True):
-            left = (mine - theirs).without_noise(scale)
+        for (one, another), scale in zip(pairs, scales, strict=True):
+            left = (one - another).without_noise(scale)
             if (gone & (np.abs(left.high) > VALUE_TOLERANCE * scale)).any():
                 names = ", ".join(map(repr, self.numbers))
                 raise ForgetError(f"Columns {names}: sums would stay where no weight is left. {NEVER_LEARNT}")
@@ -163,11 +163,11 @@ class JointSums(Statistic):
         return replace(spread, peak=peak)
 
     def for_columns(self, columns: Sequence[str]) -> JointSums:
-        """The same: a factor is whole or it is not there."""
+        """The statistic as it is: a factor is whole or it is not there."""
         return self
 
     def with_categories(self, categories: tuple[tuple[Label, ...], ...]) -> JointSums:
-        """The same among more values."""
+        """The sums among more values of the labels."""
         if categories == self.categories:
             return self
         places = [positions_in(wider, own) for wider, own in zip(categories, self.categories, strict=True)]
@@ -182,7 +182,7 @@ class JointSums(Statistic):
         if same and np.array_equal(self.cells, other.cells):
             return self, other
         categories = tuple(
-            merged_labels(mine, theirs) for mine, theirs in zip(self.categories, other.categories, strict=True)
+            merged_labels(one, another) for one, another in zip(self.categories, other.categories, strict=True)
         )
         left, right = self.with_categories(categories), other.with_categories(categories)
         union = Combinations(np.concatenate([left.cells, right.cells]), left.sizes)
@@ -192,7 +192,7 @@ class JointSums(Statistic):
         return left._among(cells, places[0]), right._among(cells, places[1])
 
     def _among(self, cells: IntArray, places: IntArray) -> JointSums:
-        """The same among more cells."""
+        """The sums among more combinations."""
 
         def spread(part: Sum) -> Sum:
             return part.spread((part.shape[0], len(cells), *part.shape[2:]), (slice(None), places))
@@ -200,7 +200,7 @@ class JointSums(Statistic):
         return replace(self._map(spread), cells=cells)
 
     def tidy(self) -> JointSums:
-        """The same without the cells and values that no row has (any more), in sorted order."""
+        """The sums without the cells and values that no row has (any more), in sorted order."""
         used = self.weight.high.any(axis=0)
         keep: list[list[int]] = []
         cells = self.cells[used].copy()

@@ -239,8 +239,8 @@ class Moments(Statistic):
         weight, mean, scatter = (part[:, 0] for part in centred(own))
         known = weight > 0
         deviation = np.sqrt(scatter[known] / weight[known])
-        everyone, _, scatter_of_all = pooled(own)
-        spread = np.where(deviation > 0, deviation, np.sqrt(scatter_of_all[0] / everyone[0]) or 1.0)
+        of_all, _, scatter_of_all = pooled(own)
+        spread = np.where(deviation > 0, deviation, np.sqrt(scatter_of_all[0] / of_all[0]) or 1.0)
         return float((mean[known] - 3 * spread).min()), float((mean[known] + 3 * spread).max())
 
     # -- Comparison -----------------------------------------------------------------------------------------------
@@ -315,12 +315,12 @@ class Moments(Statistic):
         """
         own = self.of_own_class(block, codes, weights)
 
-        def beside(everyone: Sum, mine: Sum) -> Sum:
-            high = placed(everyone.high, mine.high, codes)
-            if everyone.low is None and mine.low is None:
+        def beside(of_all: Sum, of_row: Sum) -> Sum:
+            high = placed(of_all.high, of_row.high, codes)
+            if of_all.low is None and of_row.low is None:
                 return Sum(high)
-            low, my_low = (np.zeros(part.shape) if part.low is None else part.low for part in (everyone, mine))
-            return Sum(high, placed(low, my_low, codes))
+            low, low_of_row = (np.zeros(part.shape) if part.low is None else part.low for part in (of_all, of_row))
+            return Sum(high, placed(low, low_of_row, codes))
 
         return Moments(
             self.columns,
@@ -356,14 +356,14 @@ class Moments(Statistic):
         return Moments(self.columns, total, observed, square, log=log)
 
 
-def placed(everyone: FloatArray, own: FloatArray, codes: IntArray) -> FloatArray:
+def placed(of_all: FloatArray, own: FloatArray, codes: IntArray) -> FloatArray:
     """What holds for all rows, (classes, columns), once per row, with what holds for the row's own class in place.
 
     Returns
     -------
     ndarray of shape (classes, rows, columns)
     """
-    result = np.repeat(everyone[:, None, :], len(codes), axis=1)
+    result = np.repeat(of_all[:, None, :], len(codes), axis=1)
     result[codes, np.arange(len(codes))] = own
     return np.asarray(result)
 
@@ -389,7 +389,7 @@ def centred(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def pooled(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same over all classes together."""
+    """Weight, mean and scatter of every column over all classes together."""
     return pooled_centre(moments)[:3]
 
 
@@ -401,7 +401,7 @@ def centre(moments: Moments) -> Centre:
 
 
 def pooled_centre(moments: Moments) -> Centre:
-    """The same over all classes together."""
+    """The centre of every column over all classes together."""
     assert moments.observed is not None
     assert moments.square is not None
     return _centre(moments.observed.total(0), moments.total.total(0), moments.square.total(0))

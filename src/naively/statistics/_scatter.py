@@ -58,7 +58,7 @@ def _pair(part: Sum, chosen: AnyArray) -> Pair:
 
 
 def _exact(weight: Pair, first: Pair, second: Pair, product: Pair) -> FloatArray:
-    """The same from the parts of double-doubles, rounded once; all are scaled to magnitude one to begin with."""
+    """Sums of squared deviations from the parts of double-doubles, scaled to magnitude one and rounded once."""
     of_weight, of_first, of_second = (np.frexp(part[0])[1] for part in (weight, first, second))
     exponent = of_first + of_second - of_weight
     weight, first, second, product = (

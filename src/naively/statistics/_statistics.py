@@ -133,7 +133,7 @@ class Statistics:
         return None if self.kept is None or other.kept is None else self.kept + other.kept
 
     def with_classes(self, classes: AnyArray) -> Statistics:
-        """The same among these classes, which must include all that have weight."""
+        """The statistics among these classes, which must include all that have weight."""
         if same_classes(classes, self.classes):
             return self
         place = {label: position for position, label in enumerate(classes.tolist())}
@@ -141,7 +141,7 @@ class Statistics:
         return self._renumbered(positions, classes)
 
     def without_empty_classes(self) -> Statistics:
-        """The same without the classes that no row has (any more)."""
+        """The statistics without the classes that no row has (any more)."""
         present = self.class_weight.high > 0
         if present.all():
             return self
@@ -167,7 +167,7 @@ class Statistics:
         return left._with_tables_of(right), right._with_tables_of(left)
 
     def _with_tables_of(self, other: Statistics) -> Statistics:
-        """The same, with empty tables for the summaries that only the other has."""
+        """The statistics with empty tables for the summaries that only the other has."""
         tables = dict(self.tables)
         for summary, table in other.tables.items():
             if summary not in tables:

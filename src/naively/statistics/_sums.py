@@ -107,7 +107,7 @@ class Sum:
         return self.high.shape
 
     def reshaped(self, shape: tuple[int, ...]) -> Sum:
-        """The same numbers in another shape."""
+        """The numbers in another shape."""
         return Sum(self.high.reshape(shape), None if self.low is None else self.low.reshape(shape))
 
     def __getitem__(self, index: Any) -> Sum:
@@ -190,7 +190,7 @@ class Sum:
         return Sum(high, low)
 
     def without_noise(self, scale: FloatArray) -> Sum:
-        """The same sum with what is mere rounding beside `scale` set to zero."""
+        """The sum with what is mere rounding beside `scale` set to zero."""
         return self.zeroed(np.abs(self.high) <= RELATIVE_NOISE * scale)
 
     def less(self, other: Sum, peak: AnyArray | float) -> Sum:

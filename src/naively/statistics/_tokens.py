@@ -93,9 +93,9 @@ class TokenTable:
 
     def __add__(self, other: TokenTable) -> TokenTable:
         vocabulary = self.vocabulary.merged(other.vocabulary)
-        mine, theirs = self._cells_among(vocabulary), other._cells_among(vocabulary)
-        cells = _merged(mine, theirs)
-        at, there = np.searchsorted(cells, mine), np.searchsorted(cells, theirs)
+        own, another = self._cells_among(vocabulary), other._cells_among(vocabulary)
+        cells = _merged(own, another)
+        at, there = np.searchsorted(cells, own), np.searchsorted(cells, another)
         shape = (len(cells),)
         return TokenTable(
             vocabulary,
@@ -139,7 +139,7 @@ class TokenTable:
         return left._chosen(documents.high > 0)
 
     def _spread_over(self, wider: TokenTable) -> TokenTable:
-        """The same with zeros for the cells that only the wider one has."""
+        """The table with zeros for the cells that only the wider one has."""
         at = np.searchsorted(wider.cells, self._cells_among(wider.vocabulary))
         shape = wider.cells.shape
         return replace(
@@ -157,7 +157,7 @@ class TokenTable:
         )
 
     def for_classes(self, positions: IntArray, n_classes: int) -> TokenTable:
-        """The same under another numbering of the classes; negative positions are dropped."""
+        """The table under another numbering of the classes; negative positions are dropped."""
         stays = positions >= 0
         codes = positions[self.codes] if len(self.cells) else self.codes
         cells = self.tokens * n_classes + codes
@@ -212,7 +212,7 @@ class TokenTable:
         )._without_unused()
 
     def _without_unused(self) -> TokenTable:
-        """The same without the tokens that no cell has."""
+        """The table without the tokens that no cell has."""
         used = np.zeros(len(self.vocabulary), dtype=bool)
         used[self.tokens] = True
         if used.all():
@@ -222,7 +222,7 @@ class TokenTable:
         return replace(self, vocabulary=self.vocabulary.chosen(used), cells=cells)
 
     def pruned(self, most: int) -> TokenTable:
-        """The same with at most so many tokens: those with the largest mass; the rest adds to `dropped`.
+        """The table with a bounded number of tokens: those with the largest mass; the rest adds to `dropped`.
 
         Ties go to the smaller hash, so that the result depends on the statistics alone.
         """
@@ -285,12 +285,12 @@ class Tokens(Statistic):
         return cls(columns, n_classes, tuple(TokenTable.empty(n_classes) for _ in columns))
 
     def __add__(self, other: Tokens) -> Tokens:
-        tables = tuple(mine + theirs for mine, theirs in zip(self.tables, other.tables, strict=True))
+        tables = tuple(own + another for own, another in zip(self.tables, other.tables, strict=True))
         return Tokens(self.columns, self.n_classes, tables)
 
     def less(self, other: Tokens, peak: FloatArray) -> Tokens:
         pairs = zip(self.columns, self.tables, other.tables, strict=True)
-        tables = tuple(mine.less(theirs, peak, name) for name, mine, theirs in pairs)
+        tables = tuple(own.less(another, peak, name) for name, own, another in pairs)
         return Tokens(self.columns, self.n_classes, tables)
 
     def scaled(self, factor: float) -> Tokens:
@@ -309,7 +309,7 @@ class Tokens(Statistic):
         return Tokens(columns, self.n_classes, tuple(known.get(name, empty) for name in columns))
 
     def bounded(self, summary: Summary) -> Tokens:
-        """The same with at most as many tokens in each column as the view of the summary allows."""
+        """The statistic with at most as many tokens in each column as the view of the summary allows."""
         if summary.view is None or summary.view.most_tokens is None:
             return self
         most = summary.view.most_tokens
@@ -336,7 +336,7 @@ class Tokens(Statistic):
         from naively.statistics._divergence import side_by_side
 
         pairs = zip(self.tables, other.tables, strict=True)
-        return side_by_side([_compared(mine, theirs, rows) for mine, theirs in pairs])
+        return side_by_side([_compared(own, another, rows) for own, another in pairs])
 
 
 def _compared(before: TokenTable, after: TokenTable, rows: FloatArray) -> tuple[Change, FloatArray]:

@@ -190,9 +190,9 @@ Labels = tuple[IntArray, list[Any]]
 
 def _compared(column: Labels, other: Labels, codes: IntArray) -> tuple[str, float]:
     """By which measure a column repeats another, and how strongly."""
-    (mine, my_labels), (theirs, their_labels) = column, other
-    if my_labels == their_labels and np.array_equal(mine, theirs):
+    (left, left_labels), (right, right_labels) = column, other
+    if left_labels == right_labels and np.array_equal(left, right):
         return "duplicate", 1.0
-    known = (mine >= 0) & (theirs >= 0)
-    value = symmetric_uncertainty(mine[known], theirs[known], codes[known]) if known.any() else 0.0
+    known = (left >= 0) & (right >= 0)
+    value = symmetric_uncertainty(left[known], right[known], codes[known]) if known.any() else 0.0
     return "symmetric uncertainty", value

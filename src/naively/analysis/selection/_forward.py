@@ -150,12 +150,12 @@ def _climb(
     evidence: FloatArray, decider: Decider, codes: IntArray, weights: FloatArray, most: float, min_gain: float
 ) -> tuple[list[int], list[float], dict[int, float], str]:
     """The chosen columns, the log-likelihood along the way, what the others would gain next, and why it ended."""
-    everyone = np.arange(len(codes))
-    counts = (weights > 0) & np.isfinite(decider.log_prior[everyone, codes])
+    every_row = np.arange(len(codes))
+    counts = (weights > 0) & np.isfinite(decider.log_prior[every_row, codes])
 
     def log_likelihood(scores: FloatArray) -> float:
         decider.normalise(scores, slice(0, len(scores)))
-        return float((weights * np.where(counts, scores[everyone, codes], 0.0)).sum())
+        return float((weights * np.where(counts, scores[every_row, codes], 0.0)).sum())
 
     state = np.zeros((len(codes), evidence.shape[2]))
     chosen: list[int] = []
