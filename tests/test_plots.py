@@ -31,12 +31,6 @@ TWO = Y > 0
 ROWS, SPECIES = penguins()
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
-
-
 def drawn(axes):
     """Everything must also survive being drawn."""
     axes.figure.canvas.draw()
