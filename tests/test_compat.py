@@ -5,11 +5,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy import stats
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse, stats
 from sklearn.base import clone
 
 from naively import NaiveBayes, compat, load
-from naively.errors import InputTypeError, ParameterError, SchemaError
+from naively.errors import InputTypeError, ParameterError
 from naively.families import (
     Bernoulli,
     ByKind,
@@ -241,11 +243,52 @@ def test_families_are_chosen_by_what_a_column_holds():
     np.testing.assert_array_equal(default.predict_proba(X), NaiveBayes("textbook").fit(X, y).predict_proba(X))
 
 
-def test_the_choice_stays_when_other_numbers_come():
+def joined(batches):
+    return [element for batch in batches for element in batch]
+
+
+BATCHES = st.lists(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 1.0, 2.0, 0.5, -1.0, None]), st.sampled_from("ab")), min_size=1, max_size=4
+    ),
+    min_size=2,
+    max_size=4,
+)
+
+
+@given(BATCHES, st.sampled_from([compat.clop, lambda: compat.naivebayes(usepoisson=True, laplace=1)]))
+def test_batches_and_sums_of_models_choose_as_one_fit_does(batches, make):
+    rows = [[{"x": value} for value, _ in batch] for batch in batches]
+    classes = [[label for _, label in batch] for batch in batches]
+    whole = make().fit(joined(rows), joined(classes))
+    streamed = make()
+    for X, y in zip(rows, classes, strict=True):
+        streamed.partial_fit(X, y)
+    merged = sum(make().fit(X, y) for X, y in zip(rows, classes, strict=True))
+    for model in (streamed, merged):
+        assert model.statistics_ == whole.statistics_
+        assert names_of(model) == names_of(whole)
+    rest = streamed.forget(rows[0], classes[0])
+    if rest.class_count_.sum():
+        assert names_of(rest) == names_of(make().fit(joined(rows[1:]), joined(classes[1:])))
+
+
+def test_the_choice_follows_all_that_was_learnt():
     families = ByKind(Gaussian(), Categorical(), counts=Poisson(), binary=Bernoulli())
     model = NaiveBayes("textbook", families=families).fit([[0.0, 2.0, 0.5], [1.0, 3.0, 1.5]], [0, 1])
-    model.partial_fit([[0.0, 0.5, 2.0], [3.0, 1.0, 3.0]], [0, 1])
     assert list(names_of(model).values()) == ["bernoulli", "poisson", "gaussian"]
+    model.partial_fit([[0.0, 0.5, 2.0], [3.0, 1.0, 3.0]], [0, 1])
+    assert list(names_of(model).values()) == ["poisson", "gaussian", "gaussian"]
+    model.forget([[0.0, 0.5, 2.0], [3.0, 1.0, 3.0]], [0, 1])
+    assert list(names_of(model).values()) == ["bernoulli", "poisson", "gaussian"]
+
+
+def test_the_choice_of_a_sparse_matrix_and_of_weights():
+    dense = np.array([[0.0, 2.0, 0.5], [1.0, 0.0, 1.5], [1.0, 3.0, 0.0]])
+    for X in (dense, sparse.csr_array(dense)):
+        families = ByKind(Gaussian(), Categorical(), counts=Poisson(), binary=Bernoulli())
+        model = NaiveBayes("textbook", families=families).fit(X, [0, 1, 1], sample_weight=[0.25, 0.1, 0.7])
+        assert list(names_of(model).values()) == ["bernoulli", "poisson", "gaussian"]
 
 
 def test_a_column_that_was_empty_is_chosen_when_it_is_known():
@@ -255,13 +298,6 @@ def test_a_column_that_was_empty_is_chosen_when_it_is_known():
     model.partial_fit({"b": [True, True], "z": [1.5, 2.5], "x": [3, 4]}, [0, 1])
     assert names_of(model) == {"x": "poisson", "z": "gaussian", "b": "categorical"}
     assert model.schema_.declared == {"b": (False, True)}
-
-
-def test_models_that_chose_differently_do_not_merge():
-    families = ByKind(Gaussian(), counts=Poisson())
-    counts = NaiveBayes("textbook", families=families).fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(SchemaError, match="Use the same families"):
-        counts + NaiveBayes("textbook", families=families).fit([[1.5], [2.0]], [0, 1])
 
 
 def test_mixed_columns_are_still_refused():
@@ -311,7 +347,6 @@ def test_priors_are_weights_in_class_order_or_by_class():
         (lambda: compat.klar(prior=[0, 0]), "prior must be numbers"),
         (lambda: compat.e1071(laplace=-1).fit([[1.0], [2.0]], [0, 1]), "laplace must be a finite number"),
         (lambda: ByKind(numbers="gaussian"), r"ByKind\(numbers\) must be a family"),
-        (lambda: ByKind(counts=Gaussian(ddof=1)), "keep different statistics"),
         (lambda: MEstimate(1, "columns"), "must be one of 'uniform'"),
         (lambda: Categorical("levels"), "a non-empty sequence of values or 'declared'"),
     ],
@@ -324,7 +359,7 @@ def test_bad_parameters_are_refused(make, message):
 def test_parameters_change_after_fitting_without_data():
     X, y = table()
     model = compat.e1071().fit(X, y)
-    model.set_params(families=compat.e1071(threshold=0.01, eps=0.001).families, smoothing=1)
+    model.set_params(laplace=1, threshold=0.01, eps=0.001)
     np.testing.assert_array_equal(
         model.predict_proba(X), compat.e1071(1, threshold=0.01, eps=0.001).fit(X, y).predict_proba(X)
     )

@@ -11,6 +11,7 @@ import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from time import sleep
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ import naively
 from naively import TAN, JointBayes, NaiveBayes
 from naively._blas import one_blas_thread
 from naively._state import learning_lock
-from naively.errors import ForgetError
+from naively.errors import ForgetError, NaivelyWarning
 from naively.sklearn import GaussianNB, MultinomialNB
 from tests.models import textbook
 
@@ -145,7 +146,7 @@ def test_drop_ins_answer_from_one_state():
 def test_everything_public_takes_the_state_once(make):
     """A public method or property that reads what was learnt goes through `of_one_state`, or reads one attribute."""
     one_attribute = {"schema_", "statistics_", "classes_", "declared_classes_", "n_features_in_", "feature_names_in_"}
-    learning = {"fit", "partial_fit", "forget", "decay", "save"}
+    learning = {"fit", "partial_fit", "forget", "decay", "save", "set_params"}
     for name in dir(make):
         member = inspect.getattr_static(make, name)
         function = member.fget if isinstance(member, property) else getattr(member, "_method", member)
@@ -391,3 +392,48 @@ def test_blas_gets_its_threads_back_in_whatever_order_threads_end():
         assert set(n_threads()) <= {1}
         second.__exit__(None, None, None)
         assert n_threads() == before
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "auto"])
+def test_threads_that_ask_first_together_estimate_once(recipe, monkeypatch):
+    model = NaiveBayes(recipe).fit(*FIRST)
+    expected = copy.deepcopy(model).predict_proba(ROWS)
+    calls, barrier = [], threading.Barrier(6)
+    estimate = NaiveBayes._scorer
+
+    def counted(self, recipe):
+        calls.append(threading.get_ident())
+        sleep(0.05)  # the others arrive meanwhile
+        return estimate(self, recipe)
+
+    monkeypatch.setattr(NaiveBayes, "_scorer", counted)
+    answers = []
+
+    def ask():
+        barrier.wait()
+        answers.append(model.predict_proba(ROWS))
+
+    together(*[ask] * 6)
+    assert len(calls) == 1
+    assert len(answers) == 6
+    for answer in answers:
+        np.testing.assert_array_equal(answer, expected)
+
+
+def test_threads_that_learn_columns_classes_and_rows_lose_none():
+    model = NaiveBayes("textbook")
+    batches = [
+        [({"x": float(number), f"z{thread}": "uv"[number % 2]}, f"class {thread}") for number in range(20)]
+        for thread in range(4)
+    ]
+
+    def learn(rows):
+        for record, label in rows:
+            model.partial_fit(record, label)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NaivelyWarning)  # new and lacking columns
+        together(*[partial(learn, rows) for rows in batches])
+    everything = [row for rows in batches for row in rows]
+    whole = NaiveBayes("textbook").fit([record for record, _ in everything], [label for _, label in everything])
+    assert model.statistics_ == whole.statistics_

@@ -47,6 +47,8 @@ class JointBayes(NaiveBayes):
     factors = None
     kept_rows = None
 
+    _takes_new_columns = False
+
     def __init__(
         self,
         *,

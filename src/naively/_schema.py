@@ -9,7 +9,7 @@ for the first batch that has one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -47,6 +47,8 @@ class Schema:
         Whether the columns are matched by name (they came from a data frame) or by position.
     declared : dict
         By column name, the values that the column's type declares, where its family wants to know them.
+    set_aside : tuple of str
+        The columns that held classes or weights: they may come along with the others.
     """
 
     names: tuple[str, ...]
@@ -54,6 +56,7 @@ class Schema:
     summaries: tuple[tuple[Summary, ...], ...]
     named: bool
     declared: Mapping[str, tuple[Label, ...]] = field(default_factory=dict, hash=False)
+    set_aside: tuple[str, ...] = field(default=(), compare=False)
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -84,7 +87,7 @@ class Schema:
         """The schema of a first table, with the families that read its columns."""
         summaries = summaries_of(table.names, table.kinds, families)
         declared = declared_by(table, table.names, range(table.n_columns), families)
-        return cls(tuple(table.names), tuple(table.kinds), summaries, table.named, declared)
+        return cls(tuple(table.names), tuple(table.kinds), summaries, table.named, declared, table.set_aside)
 
     def with_declared(self, families: Sequence[Family | None]) -> list[Family | None]:
         """The families of the columns, told what the columns' types declare."""
@@ -98,13 +101,23 @@ class Schema:
             result.append(told.setdefault((id(family), labels), family.with_declared(labels)))
         return result
 
-    def locate(self, table: Table) -> IntArray | None:
-        """The table's position of each column of the model, -1 for one that the table lacks; says what is odd.
+    def matched(self, table: Table) -> tuple[Table, IntArray | None]:
+        """A table as the model reads it, and the position of each column of the model in it; says what is odd.
 
-        None stands for "the same columns in the same order", the usual case.
+        Returns
+        -------
+        table : Table
+            Texts are read as numbers where numbers were learnt.
+        positions : ndarray or None
+            -1 for a column that the table lacks, or of which no cell is known. None stands for "the same columns in the
+            same order", the usual case.
         """
-        if self.named and table.named:
-            positions = self._by_name(table)
+        return self._of_learnt_kinds(table, self._located(table))
+
+    def _located(self, table: Table) -> IntArray | None:
+        names = self._names_for(table)
+        if names is not None:
+            positions = self._by_name(table, names)
         else:
             positions = None
             if table.n_columns != len(self.names):
@@ -112,23 +125,36 @@ class Schema:
                     f"X has {table.n_columns} features, but NaiveBayes is expecting {len(self.names)} features as "
                     "input. Columns without names are matched by position; data frames are matched by name."
                 )
-            if self.named != table.named:
+            if self.named != table.named and not table.is_text_list:
                 have, fitted = ("has", "without") if table.named else ("does not have valid", "with")
                 warn(
                     f"X {have} feature names, but NaiveBayes was fitted {fitted} feature names: the columns are "
                     "matched by position.",
                     UserWarning,
                 )
-        self._check_kinds(table, positions)
         return positions
 
-    def _by_name(self, table: Table) -> IntArray | None:
-        if tuple(table.names) == self.names:
+    def _names_for(self, table: Table) -> Sequence[str] | None:
+        """The names by which the columns of a table are found among the model's; None if by position.
+
+        Whole numbers are names. Those of a model that was fitted without names are its positions.
+        """
+        if (self.named and table.named) or (table.named and not table.n_columns):
+            return table.names
+        if table.integer_names is None:
             return None
-        there = {name: position for position, name in enumerate(table.names)}
+        if not self.named:
+            return [f"x{number}" for number in table.integer_names] if table.named else None
+        written = [str(number) for number in table.integer_names]
+        return written if any(name in self._position for name in written) else None
+
+    def _by_name(self, table: Table, names: Sequence[str]) -> IntArray | None:
+        if tuple(names) == self.names:
+            return None
+        there = {name: position for position, name in enumerate(names)}
         absent = [name for name in self.names if name not in there]
-        extra = [name for name in there if name not in self._position]
-        if len(absent) == len(self.names) and absent:
+        extra = [name for name in there if name not in self._position and name not in self.set_aside]
+        if len(absent) == len(self.names) and absent and there:
             raise SchemaError(
                 f"X has none of the model's columns. Expected {listed(self.names)}; got {listed(table.names)}."
             )
@@ -142,42 +168,77 @@ class Schema:
     def _all_numeric(self) -> bool:
         return set(self.kinds) <= {"number", "truth"}
 
-    def _check_kinds(self, table: Table, positions: IntArray | None) -> None:
-        """Refuse a column whose cells changed their nature since the model was first fitted."""
+    def _of_learnt_kinds(self, table: Table, positions: IntArray | None) -> tuple[Table, IntArray | None]:
+        """Read columns as what the model has learnt of them, and refuse those whose cells changed their nature."""
         if self._all_numeric and isinstance(table, (ArrayTable, SparseTable)):
-            return
+            return table, positions
+        parsed: list[str] = []
         for place, before in enumerate(self.kinds):
             position = place if positions is None else int(positions[place])
-            if position >= 0 and not _compatible(before, table.kinds[position]):
+            now = "empty" if position < 0 else table.kinds[position]
+            as_text = before == "number" and (now in ("label", "text") or (now == "mixed" and self.is_numeric(place)))
+            if _compatible(before, now) and not as_text:
+                continue
+            if table.is_unknown(position):
+                positions = np.arange(len(self.names)) if positions is None else positions.copy()
+                positions[place] = -1
+            elif as_text:
+                table = table.as_numbers(position)
+                parsed.append(self.names[place])
+            else:
                 raise InputTypeError(
                     f"Column {self.names[place]!r} held {HELD[before]} when the model was fitted and holds "
-                    f"{HELD[table.kinds[position]]} now. Convert it back, or fit a new model."
+                    f"{HELD[now]} now. Convert it back, or fit a new model."
                 )
+        if parsed:
+            warn(
+                f"The columns {listed(parsed)} held numbers when the model was fitted and hold text now, which is "
+                "read as numbers."
+            )
+        return table, positions
+
+    def widened(self, table: Table) -> Schema:
+        """The schema with the columns that only this table has: nothing is known of them so far."""
+        if not (self.named and table.named):
+            return self
+        new = tuple(name for name in table.names if name not in self._position and name not in self.set_aside)
+        if not new or len(new) == table.n_columns:  # a table that has nothing in common with the model is refused
+            return self
+        warn(f"X has new columns, which are learnt from now on and were missing so far: {listed(new)}.")
+        kinds: tuple[Kind, ...] = tuple("empty" for _ in new)
+        return replace(
+            self, names=self.names + new, kinds=self.kinds + kinds, summaries=self.summaries + ((),) * len(new)
+        )
 
     def completed(self, table: Table, positions: IntArray | None, assign: Any) -> Schema:
         """The schema with what this table tells of columns that had been empty so far, and of declared values.
 
-        `assign` gives the families of the columns from their names, their kinds, what was kept of them and, by place,
-        their cells.
+        `assign` gives the families of the columns from their names and their kinds.
         """
+        beside = tuple(dict.fromkeys((*self.set_aside, *table.set_aside)))
         if "empty" not in self.kinds and not self.declared:
-            return self
+            return self if beside == self.set_aside else replace(self, set_aside=beside)
         there = [place if positions is None else int(positions[place]) for place in range(len(self.names))]
         kinds = tuple(
             table.kinds[position] if kind == "empty" and position >= 0 else kind
             for kind, position in zip(self.kinds, there, strict=True)
         )
-        families = assign(self.names, kinds, self.summaries, lambda place: table.column(there[place]))
+        families = assign(self.names, kinds)
         found = summaries_of(self.names, kinds, families)
         summaries = tuple(old or new for old, new in zip(self.summaries, found, strict=True))
         declared = merged_declarations(self.declared, declared_by(table, self.names, there, families))
-        return Schema(self.names, kinds, summaries, self.named, declared)
+        return Schema(self.names, kinds, summaries, self.named, declared, beside)
 
     def merged(self, other: Schema) -> Schema:
         """The union of two schemas, which must agree on the columns they share."""
         if self == other:
             return self
-        if not (self.named and other.named) and len(self.names) != len(other.names):
+        if self.named != other.named:
+            raise SchemaError(
+                "One model was fitted on columns with names and the other on columns without, so they cannot be "
+                "matched. Fit both on data frames, or use named(X, names)."
+            )
+        if not self.named and len(self.names) != len(other.names):
             raise SchemaError(
                 f"The models have {len(self.names)} and {len(other.names)} columns without names, so they cannot be "
                 "matched. Fit them on data frames, whose columns are matched by name."
@@ -187,7 +248,8 @@ class Schema:
             columns[name] = _agreed(name, columns[name], (kind, summary)) if name in columns else (kind, summary)
         kinds, summaries = zip(*columns.values(), strict=True)
         declared = merged_declarations(self.declared, other.declared)
-        return Schema(tuple(columns), kinds, summaries, self.named and other.named, declared)
+        beside = tuple(dict.fromkeys((*self.set_aside, *other.set_aside)))
+        return Schema(tuple(columns), kinds, summaries, self.named, declared, beside)
 
 
 def _compatible(before: Kind, now: Kind) -> bool:
@@ -291,7 +353,7 @@ def assign_families(
     kinds: Sequence[Kind],
     families: Any,
     defaults: Defaults,
-    by_kind: Callable[[ByKind, int], Family],
+    by_kind: Callable[[ByKind, int], Family | None],
 ) -> list[Family | None]:
     """The family of each column: the given one, or the inferred one; None where nothing is known yet.
 
@@ -313,8 +375,9 @@ def assign_families(
         ]
         if families.counts is None and families.binary is None:
             return inferred
+        chosen = ("number",) if families.binary is None else ("number", "truth")
         return [
-            by_kind(families, place) if kind == "number" else family
+            by_kind(families, place) if kind in chosen else family
             for place, (kind, family) in enumerate(zip(kinds, inferred, strict=True))
         ]
     if families is None or isinstance(families, Mapping):
@@ -349,9 +412,11 @@ def _given_families(names: Sequence[str], families: Mapping[Any, Any]) -> dict[i
 
 
 def position_of(key: Any, index: Mapping[str, int], where: str) -> int:
-    """The position of a column given by name or by position."""
+    """The position of a column given by name, which may be a whole number, or by position."""
     if isinstance(key, str) and key in index:
         return index[key]
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and str(key) in index:
+        return index[str(key)]
     if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and -len(index) <= key < len(index):
         return int(key) % len(index)
     raise ParameterError(f"{where} names the column {key!r}, which is not among {listed(index, 20)}.")

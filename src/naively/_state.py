@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from naively._by_label import labels_held
 from naively._read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
 from naively._schema import Schema
 from naively.statistics._statistics import Statistics, merged_classes
@@ -36,7 +37,7 @@ class State:
         The classes that `partial_fit` was told of.
     estimates : list
         One element: None, or the parameters that were in force and what was estimated under them, a pair that is
-        replaced whole. Two threads that find none at once both estimate, and the same.
+        replaced whole. Of the threads that find none at once, one estimates and the others wait for it.
     """
 
     schema: Schema
@@ -141,7 +142,7 @@ def _parts(value: Any) -> tuple[Any, ...] | None:
     if isinstance(value, (set, frozenset)):
         return tuple(sorted(value, key=repr))
     if hasattr(type(value), "__array__"):
-        return (np.asarray(value),)
+        return (np.asarray(value), *labels_held(value))
     names = fields_of(value)
     return tuple(getattr(value, name) for name in names) if names else None
 
@@ -152,13 +153,13 @@ _guard = threading.Lock()
 _locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 
 
-def learning_lock(model: Any) -> Any:
-    """The lock of a model, to be held from reading its state until the next one is in place.
+def learning_lock(owner: Any) -> Any:
+    """The lock of a model, to be held from reading its state until the next one is in place; or of what it estimates.
 
-    It is kept beside the model and not in it, so that models are copied and pickled without.
+    It is kept beside its owner, a model or a state, and not in it, so that models are copied and pickled without.
     """
     with _guard:
-        return _locks.setdefault(model, threading.RLock())
+        return _locks.setdefault(owner, threading.RLock())
 
 
 def _forget_locks() -> None:

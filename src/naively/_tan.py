@@ -85,6 +85,8 @@ class TAN(NaiveBayes):
     factors = None
     kept_rows = None
 
+    _takes_new_columns = False
+
     def __init__(
         self,
         *,
@@ -141,7 +143,7 @@ class TAN(NaiveBayes):
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         return self._grown(table.names, table.kinds, recipe, self._chosen_cuts(table, recipe, weights))
 
-    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
+    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, counting: bool = True) -> list[Family | None]:
         self._check_bins()
         known = self.cuts_
         self._require_same_bins(names, self._inferred(names, kinds, recipe), known)

@@ -16,9 +16,19 @@ from sklearn.exceptions import NotFittedError
 
 from naively._checks import require_whole
 from naively._factors import joined, one_rule
+from naively._options import with_options
 from naively._schema import Schema, assign_families, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
-from naively._scoring.decision import Decider, check_prior, check_reject, class_prior, labelled, log_prior, loss_matrix
+from naively._scoring.decision import (
+    Decider,
+    accuracy,
+    check_prior,
+    check_reject,
+    class_prior,
+    labelled,
+    log_prior,
+    loss_matrix,
+)
 from naively._scoring.explained_cells import WIDE, explained_cells
 from naively._scoring.explained_tokens import strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
@@ -50,7 +60,7 @@ from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
 from naively.smoothing import Smoothing, as_smoothing
 from naively.statistics._information import counted
 from naively.statistics._statistics import Statistics, merged_classes, refuse_heavy
-from naively.statistics.base import in_words
+from naively.statistics.base import Summary, in_words
 from naively.typing import (
     AnyArray,
     FactorsLike,
@@ -85,7 +95,8 @@ class BayesError(Result, _Simulated):
     error : float
         The share of rows whose class it gets wrong.
     standard_error : float
-        How far off `error` may be by chance, as a standard deviation.
+        How far off `error` may be by the chance of the simulation, as a standard deviation. That the model was learnt
+        from few rows is not in it: then the model takes its classes for further apart than they are.
     n : int
         How many rows were simulated.
     """
@@ -150,8 +161,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     factors : list of Joint, optional
         Columns that are not independent given the class, each group one factor of the model, for example
         ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
-    prior : "estimated", "uniform", dict or array, default="estimated"
-        The probability of each class before any evidence.
+    prior : "estimated", "uniform", dict, Series or array, default="estimated"
+        The probability of each class before any evidence; dicts and Series by class, arrays in the order of `classes_`.
     prior_smoothing : smoothing, float or str, optional
         Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
     kept_rows : int, optional
@@ -196,6 +207,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['cat', 'dog']
     """
 
+    _takes_new_columns = True
+    """Whether `partial_fit` learns columns that were not there at first."""
+
     def __init__(
         self,
         recipe: str | Recipe = "auto",
@@ -217,6 +231,37 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.kept_rows = kept_rows
         self.n_threads = n_threads
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, and options of those that are objects: ``set_params(families__ties="feature")``.
+
+        Parameters
+        ----------
+        **params
+            Parameters of the model by name; behind two underscores an option of a family, a smoothing or a recipe, or
+            the name of a column in a dict of these.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> NaiveBayes("textbook", families="gaussian").set_params(families__ties="feature").families.ties
+        'feature'
+        """
+        options: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            parameter, nested, option = name.partition("__")
+            if nested:
+                options.setdefault(parameter, {})[option] = value
+        super().set_params(**{name: value for name, value in params.items() if "__" not in name})
+        known = self.get_params(deep=False)
+        for name, given in options.items():
+            if name not in known:
+                raise ParameterError(f"{name!r} is no parameter of the model: {', '.join(known)}.")
+            super().set_params(**{name: with_options(known[name], given, name)})
+        return self
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -232,12 +277,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or list of dicts
-            NaN, None and null cells are missing: they are marginalised.
+        X : array, data frame, sparse matrix, dict or list of dicts
+            NaN, None and null cells are missing: they are marginalised. A dict of single values is one row, a dict of
+            lists a table; a list or Series of texts is one column of prose.
         y : array-like or str
-            The classes, or the name of the column of X that holds them.
-        sample_weight : array-like, optional
-            A weight w counts as w repetitions of the row.
+            The classes, or the name of the column of X that holds them; for a dict of single values, which is one row,
+            the class itself.
+        sample_weight : array-like or str, optional
+            A weight w counts as w repetitions of the row; or the name of the column of X that holds the weights, which
+            then is no evidence. A Series with the row labels of X is matched by them.
 
         Returns
         -------
@@ -261,7 +309,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`.
+            As in `fit`. A data frame or dict may have new columns, which are missing in the rows before.
         classes : array-like, optional
             Classes to know of from now on, seen or not. Not needed: new classes are welcome at any time.
 
@@ -407,14 +455,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kept_rows = None
         if forgets and state is not None:  # rows leave the sample that there is, whatever the recipe would keep now
             kept_rows = 0 if state.statistics.kept is None else state.statistics.kept.capacity
-        counted = taken._count(batch, None if state is None else state.schema, kept_rows)
+        counted = taken._count(batch, None if state is None else state.schema, kept_rows, forgets)
         with learning_lock(self):
             now: State | None = self.__dict__.get("_state")
             if now is not None and (state is None or now.schema is not state.schema):
-                counted = self._taken()._count(batch, now.schema, kept_rows)
+                counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
             yield now, *counted
 
-    def _count(self, batch: Batch, schema: Schema | None, kept_rows: int | None = None) -> tuple[Schema, Statistics]:
+    def _count(
+        self, batch: Batch, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
+    ) -> tuple[Schema, Statistics]:
         """Count a batch; nothing of the model is changed."""
         n_threads = thread_count(self.n_threads)
         recipe = as_recipe(self.recipe)
@@ -422,7 +472,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if schema is None:
             schema, positions = self._first_schema(table, recipe, weights), None
         else:
-            positions = schema.locate(table)
+            if self._takes_new_columns and not forgets:
+                schema = schema.widened(table)
+            table, positions = schema.matched(table)
             schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
         if kept_rows is None:
             kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
@@ -431,7 +483,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
-        check_prior(self.prior)
+        check_prior(self._given_prior())
         self._prior_rule()
         families = self._first_families(table, recipe, weights)
         self._refuse_unweighable(table.names, families, recipe)
@@ -446,7 +498,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         """The families of the columns of a first table; models that cut numbers into bins look at the rows, too."""
-        return self._assigned(recipe, table.names, table.kinds, None, table.column)
+        return self._assigned(recipe, table.names, table.kinds)
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
         """Take a new state, whole: an answer, or whatever interrupts, finds the old one or the new one."""
@@ -552,11 +604,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : as in `fit`
-        prior : as the parameter `prior`, or an array of shape (n_rows, n_classes), optional
-            Another class prior, for this call only.
-        loss : array of shape (n_classes, n_classes) or dict, optional
+        prior : as the parameter `prior`, or an array or data frame of shape (n_rows, n_classes), optional
+            Another class prior, for this call only. The columns of a data frame are named by class.
+        loss : array of shape (n_classes, n_classes), data frame or dict, optional
             What answers cost: ``loss[true, predicted]`` in the order of `classes_`; or by label, as
-            ``{true: {predicted: cost}}`` or ``{(true, predicted): cost}``, where a right answer costs 0 unless given.
+            ``{true: {predicted: cost}}`` or ``{(true, predicted): cost}``, where a right answer costs 0 unless given,
+            or as a data frame with the true classes as index and the predicted ones as columns.
         reject : float, optional
             What it costs to leave a row undecided. A row whose every answer is expected to cost more is rejected;
             without `loss`, that is one whose highest probability is below ``1 - reject`` (Chow's rule).
@@ -637,6 +690,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_rows, n_classes)
         """
         return self._scores(X, prior, "add_prior")
+
+    @of_one_state
+    def score(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> float:
+        """The accuracy: the share of the rows whose class is predicted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        table, classes, codes, weights = read_rows(X, y, sample_weight)
+        return accuracy(classes[codes], self.predict(table), weights)
 
     @of_one_state
     def evidence(self, X: TableLike) -> FloatArray:
@@ -773,9 +842,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learnt_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[LearntRows, Decider]:
         """Rows that were learnt, and the prior of each without it."""
         table, classes, codes, weights = read_rows(X, y, sample_weight)
-        positions = self.schema_.locate(table)
+        table, positions = self.schema_.matched(table)
         rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
-        return rows, Decider(left_out_log_prior(self.statistics_, rows, self.prior, self._prior_rule()))
+        return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
 
     def _left_out_of_kept_rows(self) -> FloatArray:
         scorer = self._estimated()[0]
@@ -871,8 +940,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """All that an answer needs: the table, where its columns are, the estimates and the prior."""
         self._require_classes()
         table = read_table(X)
-        require_rows(table)
-        positions = self.schema_.locate(table)
+        require_rows(table, to_learn=False)
+        table, positions = self.schema_.matched(table)
         scorer, logs = self._estimated()
         if prior is not None:
             logs = log_prior(self._prior(prior))
@@ -972,7 +1041,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             What the score is:
 
             - "information": the mutual information of the column and the class, in bits, at most the entropy of the
-              class. It is that of the counts, for labels and bins (numbers with a histogram that are not binned are
+              class, less what a column that tells nothing shows by chance, ``by_chance``; it may be a little below 0.
+              It is that of the counts, for labels and bins (numbers with a histogram that are not binned are
               cut into 10 bins of equal weight), and that of the estimated densities, by numeric integration, for
               `Gaussian`, `StudentT` and `Poisson`. Of a `Multinomial` column it is that of one event: is it of this
               column or not?
@@ -990,13 +1060,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         data frame
-            ``column`` and ``score``, the largest first; for "likelihood_ratio" also ``freedom`` and ``p_value``.
+            ``column`` and ``score``, the largest first; for "information" also ``by_chance``, for "likelihood_ratio"
+            ``freedom`` and ``p_value``.
 
         Notes
         -----
-        Only known cells count. Scores are of each column alone: two columns that say the same both rank high. The
-        information in a sample is above that in the population, by about ``freedom / (2 n log 2)`` bits for n rows, so
-        a column with very many values seems to tell more than it does; the p-value allows for that.
+        Only known cells count. Scores are of each column alone: two columns that say the same both rank high. What
+        counts of n rows show by chance is the mean over all ways to deal their classes out anew, about
+        ``freedom / (2 n log 2)`` bits where values are frequent, and all there is to a column of identifiers. The
+        p-value is that of Pearson's test where values are counted.
 
         Examples
         --------
@@ -1239,7 +1311,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _require_no_stacking(self, what: str) -> None:
         for factor in self._estimated()[0].factors:
-            if not factor.family.compares_rows:
+            if not (factor.family.compares_rows and factor.family.is_distribution):
                 column = self.schema_.names[int(factor.members[0])]
                 raise ParameterError(
                     f"{what}: column {column!r} is read by {factor.family!r}, which "
@@ -1428,7 +1500,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"credible_interval(level) must be a number between 0 and 1, got {level!r}.")
         table, positions, _, _ = self._ready(X, None)
         self._require_density("credible_interval")
-        if self.prior is None or (isinstance(self.prior, str) and self.prior == "estimated"):
+        given = self._given_prior()
+        if given is None or (isinstance(given, str) and given == "estimated"):
             weight = self.statistics_.class_weight.high[None, :]
             prior = uncertain_prior((weight + self._prior_rule().pseudo_counts(weight, self.classes_.tolist()))[0])
         else:
@@ -1454,7 +1527,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def class_prior_(self) -> FloatArray:
         """The class prior that is in force."""
         self._require_fitted()
-        return self._prior(self.prior)
+        return self._prior(self._given_prior())
+
+    def _given_prior(self) -> Any:
+        """What the parameters say of the class prior."""
+        return self.prior
 
     def _prior(self, prior: Any) -> FloatArray:
         return class_prior(prior, self._prior_rule(), self.classes_, self.statistics_.class_weight.high)
@@ -1469,9 +1546,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         state, basis = self._fitted(), self._basis()
         known = state.estimates[0]
         if known is None or not unchanged(known[0], basis):
-            basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-            known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self.prior)))
-            state.estimates[0] = known
+            with learning_lock(state):  # threads that ask at once wait for one of them
+                known = state.estimates[0]
+                if known is None or not unchanged(known[0], basis):
+                    basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
+                    known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self._given_prior())))
+                    state.estimates[0] = known
         estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
         return estimated
 
@@ -1508,10 +1588,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
         """The family of each column, which must need no more than was kept of it."""
         schema = self.schema_
-        families = self._assigned(recipe, schema.names, schema.kinds, schema.summaries)
+        families = self._assigned(recipe, schema.names, schema.kinds, counting=False)
         needed = summaries_of(schema.names, schema.kinds, families)
         for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
-            if kept is not need and kept and family is not None and not set(need) <= set(kept):
+            if kept is not need and kept and family is not None and not _holds(kept, need):
                 raise SchemaError(
                     f"Column {name!r} was learnt for another family: {family.name()!r} needs {in_words(need)}, "
                     f"but what was kept is {in_words(kept)}. Fit again with the new families, factors or recipe."
@@ -1531,12 +1611,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rules[position] = as_smoothing(self.smoothing[key], f"smoothing[{key!r}]")
         return one_rule(self._joints(names, recipe), names, rules, set(given))
 
-    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, kept: Any, column: Any = None) -> list[Family | None]:
-        """The family of each column, from what was kept of it or, if that is nothing yet, from its cells."""
+    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, counting: bool = True) -> list[Family | None]:
+        """The family of each column; while rows are counted, `ByKind` keeps what any of its families needs."""
 
-        def by_kind(families: ByKind, place: int) -> Family:
-            known = kept is not None and kept[place]
-            return families.of_kept(kept[place]) if known else families.of_numbers(column(place))
+        def by_kind(families: ByKind, place: int) -> Family | None:
+            return families.undecided if counting else families.of_numbers(names[place], self.statistics_)
 
         families = assign_families(names, kinds, self.families, recipe, by_kind)
         joints = self._joints(names, recipe)
@@ -1554,6 +1633,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked_kept_rows(self) -> int:
         return require_whole("kept_rows", self.kept_rows, at_most=MOST_KEPT)
+
+
+def _holds(kept: Sequence[Summary], needed: Sequence[Summary]) -> bool:
+    """Whether what was kept of a column is all that is needed."""
+    return all(summary in kept or summary.lenient in kept for summary in needed)
 
 
 def _copied(described: Any) -> Any:

@@ -1,8 +1,8 @@
 """Other systems' naive Bayes, as settings of `NaiveBayes`.
 
-Each function returns a `NaiveBayes` that is not fitted yet, with the options by which its posteriors are those of
-another system: R's e1071, klaR and naivebayes, and CLOP. There is no second implementation, so such a model also learns
-in batches, forgets, merges, explains and is saved. `docs/compatibility.md` compares the systems.
+Each class is a `NaiveBayes` whose parameters are those of another system, and whose posteriors are that system's: R's
+e1071, klaR and naivebayes, and CLOP. There is no second implementation, so such a model also learns in batches,
+forgets, merges, explains, is tuned over its own parameters and is saved. `docs/compatibility.md` compares the systems.
 
 Where the R packages stop or answer NA, these models answer:
 
@@ -18,20 +18,43 @@ Where the R packages stop or answer NA, these models answer:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
+from naively._by_label import by_label
 from naively._checks import require_number
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError, brief
 from naively.families import Bernoulli, ByKind, Categorical, Family, Gaussian, Kernel, Poisson, Thresholded
-from naively.smoothing import MEstimate
+from naively.recipes import Recipe
+from naively.smoothing import NAMES, MEstimate, Smoothing
 
 __all__ = ["clop", "e1071", "klar", "naivebayes"]
 
 
-def e1071(laplace: float = 0, threshold: float = 0.001, eps: float = 0) -> NaiveBayes:
+class _OtherSystem(NaiveBayes):  # the classes below have the names of the functions and packages they stand for
+    """A model with the parameters of another system. A subclass says which families and prior they stand for."""
+
+    recipe = "textbook"
+    factors = None
+    prior: Any = None
+    prior_smoothing = None
+    smoothing: Any = None
+    kept_rows = None
+    n_threads = None
+
+    @property
+    def families(self) -> ByKind:  # type: ignore[override]
+        """How columns are distributed, by what they hold."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _given_prior(self) -> Any:
+        return "estimated" if self.prior is None else _normalised(self.prior)
+
+
+class e1071(_OtherSystem):  # noqa: N801
     """R's ``e1071::naiveBayes(x, y, laplace)`` with ``predict(model, x, type = "raw", threshold, eps)``.
 
     Numbers are Gaussian with the unbiased variance; text, categories and booleans are categorical, a categorical type's
@@ -46,10 +69,6 @@ def e1071(laplace: float = 0, threshold: float = 0.001, eps: float = 0) -> Naive
     eps : float, default=0
         All of these at or below it vanish. Mind the densities: in a column of large numbers all are small.
 
-    Returns
-    -------
-    NaiveBayes
-
     Examples
     --------
     >>> from naively import compat
@@ -58,21 +77,26 @@ def e1071(laplace: float = 0, threshold: float = 0.001, eps: float = 0) -> Naive
     >>> model.predict_proba({"weight": [14.0], "coat": ["striped"]}).round(4)
     array([[0., 1.]])
     """
-    require_number("laplace", laplace, at_least=0)
-    labels = Thresholded(Categorical("declared"), threshold, eps)
-    return _configured(_numbers(threshold, eps, eps), labels, laplace)
+
+    def __init__(self, laplace: float = 0, threshold: float = 0.001, eps: float = 0):
+        self.laplace = laplace
+        self.threshold = threshold
+        self.eps = eps
+        require_number("laplace", laplace, at_least=0)
+        _ = self.families  # a bad parameter is refused at once
+
+    @property
+    def families(self) -> ByKind:  # type: ignore[override]
+        """How columns are distributed, by what they hold."""
+        return _families_of_e1071(self.threshold, self.eps)
+
+    @property
+    def smoothing(self) -> float:  # type: ignore[override]
+        """The pseudo-count of every category."""
+        return self.laplace
 
 
-def klar(
-    fL: float = 0,
-    usekernel: bool = False,
-    adjust: float = 1,
-    prior: Any = None,
-    threshold: float = 0.001,
-    bw: Any = "nrd0",
-    kernel: str = "gaussian",
-    n: int = 512,
-) -> NaiveBayes:
+class klar(_OtherSystem):  # noqa: N801
     """R's ``klaR::NaiveBayes(x, grouping, prior, usekernel, fL, adjust)`` with ``predict(model, x, threshold)``.
 
     Parameters
@@ -83,16 +107,12 @@ def klar(
         Numbers get kernel densities, not Gaussian ones, on R's grid of `n` points, and read at the nearest one.
     adjust : float, default=1
         Multiplies the bandwidth.
-    prior : array or dict, optional
+    prior : array, dict or Series, optional
         Weights of the classes, in sorted order or by class, which need not sum to one; by default their frequencies.
     threshold : float, default=0.001
         What takes the place of a probability or density of exactly zero.
     bw, kernel, n
         As in R's `density`: "nrd0" or a bandwidth; the shape of the bells; the number of points.
-
-    Returns
-    -------
-    NaiveBayes
 
     Examples
     --------
@@ -101,24 +121,41 @@ def klar(
     >>> model.predict_proba([[3.0]]).round(3)
     array([[0.971, 0.029]])
     """
-    require_number("fL", fL, at_least=0)
-    density = Kernel(bw, adjust, kernel=kernel, background=False, points=n, nearest=True)
-    numbers = Thresholded(density, threshold) if usekernel else _numbers(threshold, 0, 0)
-    return _configured(numbers, Thresholded(Categorical("declared"), threshold), fL, prior=prior)
+
+    def __init__(
+        self,
+        fL: float = 0,
+        usekernel: bool = False,
+        adjust: float = 1,
+        prior: Any = None,
+        threshold: float = 0.001,
+        bw: Any = "nrd0",
+        kernel: str = "gaussian",
+        n: int = 512,
+    ):
+        self.fL = fL
+        self.usekernel = usekernel
+        self.adjust = adjust
+        self.prior = prior
+        self.threshold = threshold
+        self.bw = bw
+        self.kernel = kernel
+        self.n = n
+        require_number("fL", fL, at_least=0)
+        _ = self.families, self._given_prior()  # a bad parameter is refused at once
+
+    @property
+    def families(self) -> ByKind:  # type: ignore[override]
+        """How columns are distributed, by what they hold."""
+        return _families_of_klar(self.usekernel, self.adjust, self.threshold, self.bw, self.kernel, self.n)
+
+    @property
+    def smoothing(self) -> float:  # type: ignore[override]
+        """The pseudo-count of every category."""
+        return self.fL
 
 
-def naivebayes(
-    laplace: float = 0,
-    usekernel: bool = False,
-    usepoisson: bool = False,
-    adjust: float = 1,
-    prior: Any = None,
-    threshold: float = 0.001,
-    eps: float = 0,
-    bw: Any = "nrd0",
-    kernel: str = "gaussian",
-    n: int = 512,
-) -> NaiveBayes:
+class naivebayes(_OtherSystem):  # noqa: N801
     """R's ``naivebayes::naive_bayes(x, y, prior, laplace, usekernel, usepoisson)`` with its `predict`.
 
     Parameters
@@ -138,10 +175,6 @@ def naivebayes(
         Standard deviations and Poisson probabilities at or below it vanish, those of categories only if `laplace` is 0;
         a Gaussian or kernel density vanishes only at 0.
 
-    Returns
-    -------
-    NaiveBayes
-
     Examples
     --------
     >>> from naively import compat
@@ -149,17 +182,46 @@ def naivebayes(
     >>> model.parameters()["eggs"]["rate"].round(3)
     array([0.667, 5.5  ])
     """
-    require_number("laplace", laplace, at_least=0)
-    density = Kernel(bw, adjust, kernel=kernel, background=False, points=n)
-    numbers = Thresholded(density, threshold) if usekernel else _numbers(threshold, eps, 0, "silent")
-    labels: Family = Categorical("declared")
-    if laplace == 0:
-        labels = Thresholded(labels, threshold, eps)
-    counts = Thresholded(Poisson(pseudo="events"), threshold, eps) if usepoisson else None
-    return _configured(numbers, labels, laplace, counts, prior)
+
+    def __init__(
+        self,
+        laplace: float = 0,
+        usekernel: bool = False,
+        usepoisson: bool = False,
+        adjust: float = 1,
+        prior: Any = None,
+        threshold: float = 0.001,
+        eps: float = 0,
+        bw: Any = "nrd0",
+        kernel: str = "gaussian",
+        n: int = 512,
+    ):
+        self.laplace = laplace
+        self.usekernel = usekernel
+        self.usepoisson = usepoisson
+        self.adjust = adjust
+        self.prior = prior
+        self.threshold = threshold
+        self.eps = eps
+        self.bw = bw
+        self.kernel = kernel
+        self.n = n
+        require_number("laplace", laplace, at_least=0)
+        _ = self.families, self._given_prior()  # a bad parameter is refused at once
+
+    @property
+    def families(self) -> ByKind:  # type: ignore[override]
+        """How columns are distributed, by what they hold."""
+        density = (self.bw, self.adjust, self.kernel, self.n) if self.usekernel else None
+        return _families_of_naivebayes(self.laplace == 0, density, self.usepoisson, self.threshold, self.eps)
+
+    @property
+    def smoothing(self) -> float:  # type: ignore[override]
+        """The pseudo-count of every category."""
+        return self.laplace
 
 
-def clop(smoothing: Literal["classes", "features"] = "classes") -> NaiveBayes:
+class clop(_OtherSystem):  # noqa: N801
     """CLOP's `naive`: frequencies of binary columns, Gaussians with a variance shared by the classes for the others.
 
     Each frequency f of a class of n rows becomes ``(n f + mean f) / (n + 1)``, which is ``MEstimate(1, mean f)``. Both
@@ -167,13 +229,9 @@ def clop(smoothing: Literal["classes", "features"] = "classes") -> NaiveBayes:
 
     Parameters
     ----------
-    smoothing : "classes" or "features", default="classes"
+    smoothing : "classes", "features" or smoothing, default="classes"
         What the mean is over: the classes' frequencies of the same value, or, within the class, all columns' with the
-        same values.
-
-    Returns
-    -------
-    NaiveBayes
+        same values. Another rule, as `NaiveBayes` takes it, in the place of CLOP's.
 
     Examples
     --------
@@ -182,10 +240,54 @@ def clop(smoothing: Literal["classes", "features"] = "classes") -> NaiveBayes:
     >>> model.parameters()["x1"]["probability"].round(4)
     array([0.8333, 0.1667])
     """
-    if smoothing not in ("classes", "features"):
-        raise ParameterError(f"clop(smoothing) must be 'classes' or 'features', got {brief(smoothing)}.")
-    families = ByKind(Gaussian(ties="feature", ddof=1), Categorical(), binary=Bernoulli())
-    return NaiveBayes("textbook", families=families, smoothing=MEstimate(1.0, smoothing))
+
+    def __init__(self, smoothing: Any = "classes"):
+        if isinstance(smoothing, str) and smoothing not in ("classes", "features", *NAMES):
+            raise ParameterError(f"clop(smoothing) must be 'classes' or 'features', got {brief(smoothing)}.")
+        self.smoothing = smoothing
+
+    @property
+    def families(self) -> ByKind:  # type: ignore[override]
+        """How columns are distributed, by what they hold."""
+        return _FAMILIES_OF_CLOP
+
+    def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        if isinstance(self.smoothing, str) and self.smoothing in ("classes", "features"):
+            return [MEstimate(1.0, self.smoothing)] * len(names)  # type: ignore[arg-type]
+        return super()._smoothings(names, recipe)
+
+
+# -- families, made once for equal parameters, so that a model knows that they did not change -------------------------
+
+_FAMILIES_OF_CLOP = ByKind(Gaussian(ties="feature", ddof=1), Categorical(), binary=Bernoulli())
+
+
+@lru_cache
+def _families_of_e1071(threshold: float, eps: float) -> ByKind:
+    return ByKind(_numbers(threshold, eps, eps), Thresholded(Categorical("declared"), threshold, eps))
+
+
+@lru_cache
+def _families_of_klar(usekernel: bool, adjust: float, threshold: float, bw: Any, kernel: str, n: int) -> ByKind:
+    density = Kernel(bw, adjust, kernel=kernel, background=False, points=n, nearest=True)
+    numbers = Thresholded(density, threshold) if usekernel else _numbers(threshold, 0, 0)
+    return ByKind(numbers, Thresholded(Categorical("declared"), threshold))
+
+
+@lru_cache
+def _families_of_naivebayes(
+    thresholded: bool, density: tuple[Any, ...] | None, usepoisson: bool, threshold: float, eps: float
+) -> ByKind:
+    if density is None:
+        numbers = _numbers(threshold, eps, 0, "silent")
+    else:
+        bw, adjust, kernel, n = density
+        numbers = Thresholded(Kernel(bw, adjust, kernel=kernel, background=False, points=n), threshold)
+    labels: Family = Categorical("declared")
+    if thresholded:
+        labels = Thresholded(labels, threshold, eps)
+    counts = Thresholded(Poisson(pseudo="events"), threshold, eps) if usepoisson else None
+    return ByKind(numbers, labels, counts)
 
 
 def _numbers(
@@ -196,15 +298,9 @@ def _numbers(
     return Thresholded(gaussian, threshold, density_eps)
 
 
-def _configured(
-    numbers: Family, labels: Family, laplace: float, counts: Family | None = None, prior: Any = None
-) -> NaiveBayes:
-    given = "estimated" if prior is None else _normalised(prior)
-    return NaiveBayes("textbook", families=ByKind(numbers, labels, counts), smoothing=laplace, prior=given)
-
-
 def _normalised(prior: Any) -> Any:
-    """Weights of the classes as probabilities."""
+    """Weights of the classes as probabilities, by class if they have labels."""
+    prior = by_label(prior, "prior")
     try:
         weights = np.array(list(prior.values() if isinstance(prior, Mapping) else prior), dtype=np.float64)
     except (TypeError, ValueError):

@@ -35,13 +35,14 @@ class HasArray(Protocol):
 
 
 TableLike: TypeAlias = HasShape | HasArray | Mapping[Any, Any] | list[Any] | tuple[Any, ...]
-"""X: an array, a data frame, a sparse matrix, a dict of columns, or a list of dicts or of rows."""
+"""X: an array, a data frame, a sparse matrix, a dict of columns or of the cells of one row, a list of dicts, rows or
+texts."""
 
 TargetLike: TypeAlias = HasShape | HasArray | Sequence[Any]
 """y: one class per row, or the name of the column of X that holds them."""
 
-WeightsLike: TypeAlias = HasShape | HasArray | Sequence[float]
-"""A weight per row."""
+WeightsLike: TypeAlias = HasShape | HasArray | Sequence[float] | str
+"""A weight per row, or the name of the column of X that holds them."""
 
 PriorLike: TypeAlias = str | Mapping[Any, float] | HasShape | HasArray | Sequence[Any]
 """The probability of each class: "estimated", "uniform", by label, in the order of the classes, or so for each row."""

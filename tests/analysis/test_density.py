@@ -10,7 +10,18 @@ from scipy.special import logsumexp
 
 from naively import NaiveBayes
 from naively.errors import ParameterError, RecipeError
-from naively.families import Bernoulli, Binned, Categorical, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT
+from naively.families import (
+    Bernoulli,
+    Binned,
+    Categorical,
+    Gaussian,
+    Kernel,
+    Multinomial,
+    Poisson,
+    Stacked,
+    StudentT,
+    Thresholded,
+)
 from tests.models import textbook
 from tests.strategies import cases
 
@@ -23,10 +34,25 @@ MISSING = np.nan
 @given(cases(kinds=("gaussian", "offset", "colour", "code", "truth", "yes", "events")))
 def test_it_is_the_sum_over_the_classes(case):
     model = case.fitted()
+    if any(isinstance(family, Thresholded) for family in case.parameters["families"].values()):
+        with pytest.raises(ParameterError, match="is no density"):
+            model.score_samples(case.query)
+        return
     scores = model.evidence(case.query).sum(axis=1)
     with np.errstate(divide="ignore"):
         expected = logsumexp(scores + np.log(model.class_prior_), axis=1)
     np.testing.assert_allclose(model.score_samples(case.query), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [Kernel(scores=True), Kernel(background=False), Kernel(0.5, background=False, points=512), Thresholded(Gaussian())],
+)
+def test_what_does_not_integrate_to_one_is_refused(family):
+    model = textbook(families=family).fit(X, Y)
+    with pytest.raises(ParameterError, match=r"'x0' is read by .* is no density"):
+        model.score_samples(X)
+    assert model.predict_proba(X).shape == (60, 3)
 
 
 @pytest.mark.parametrize("family", [Gaussian(), Gaussian(ties="feature"), StudentT(), Kernel()])

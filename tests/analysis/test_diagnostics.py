@@ -1,16 +1,27 @@
 """Dependence given the class: what is found on tables made for it, and what is not."""
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency, pearsonr
 
 from naively import TAN, JointBayes, NaiveBayes
 from naively.analysis.diagnostics import dependence, independence
 from naively.errors import ForgetError, InputError, NaivelyWarning, ParameterError
 from naively.families import Joint
-from naively.statistics._independence import conditional_mutual_information, independence_test, maximum_spanning_tree
+from naively.statistics._independence import (
+    _chi_square,
+    _chi_square_moments,
+    _occurring,
+    conditional_mutual_information,
+    independence_test,
+    maximum_spanning_tree,
+)
 from tests.models import textbook
 
 
@@ -147,17 +158,56 @@ def test_columns_of_very_many_values_are_left_out():
 # -- the tests ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_g_test_is_that_of_scipy():
+def test_pearsons_test_is_that_of_scipy():
     random = np.random.default_rng(4)
     counts = random.integers(1, 30, (3, 2, 4)).astype(float)
-    expected = [chi2_contingency(one, correction=False, lambda_="log-likelihood") for one in counts]
+    expected = [chi2_contingency(one, correction=False) for one in counts]
+    by_likelihood = [chi2_contingency(one, correction=False, lambda_="log-likelihood") for one in counts]
     test = independence_test(counts)
     assert test.statistic == pytest.approx(sum(one.statistic for one in expected), rel=1e-12)
     assert test.freedom == sum(one.dof for one in expected)
-    assert test.p_value == pytest.approx(chi2(test.freedom).sf(test.statistic), rel=1e-9)
-    assert test.information == pytest.approx(test.statistic / (2 * counts.sum()))
+    many = independence_test(random.integers(1000, 1080, (3, 2, 4)).astype(float))
+    assert many.p_value == pytest.approx(chi2(many.freedom).sf(many.statistic), rel=0.02)
+    assert test.information == pytest.approx(sum(one.statistic for one in by_likelihood) / (2 * counts.sum()))
     assert independence_test(np.zeros((2, 2, 2))) == (0.0, 0.0, 0.0, 0, 1.0)
     assert conditional_mutual_information(np.zeros((1, 2, 2))) == 0.0
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=6))
+def test_the_moments_of_the_statistic_are_those_over_all_orders_of_the_rows(rows):
+    first, second = np.array(rows).T
+    found = []
+    for order in permutations(range(len(rows))):
+        table = np.zeros((3, 3))
+        np.add.at(table, (first, second[list(order)]), 1.0)
+        found.append(_chi_square(_occurring(table)))
+    np.testing.assert_allclose(_chi_square_moments(_occurring(table)), (np.mean(found), np.var(found)), atol=1e-9)
+
+
+ZIPF = 1 / np.arange(1, 51) / (1 / np.arange(1, 51)).sum()
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "first", "second"),
+    [
+        (100, 4, np.full(5, 0.2), np.full(5, 0.2)),
+        (200, 10, np.full(5, 0.2), np.full(5, 0.2)),
+        (200, 1, np.full(10, 0.1), np.full(10, 0.1)),
+        (200, 1, np.full(50, 0.02), np.full(50, 0.02)),
+        (500, 1, ZIPF, ZIPF),
+        (300, 3, np.array([0.98, 0.02]), np.array([0.95, 0.05])),
+    ],
+)
+def test_rare_values_are_no_proof_of_dependence(n_rows, n_classes, first, second):
+    random = np.random.default_rng(0)
+    p_values = []
+    for _ in range(300):
+        table = np.zeros((n_classes, len(first), len(second)))
+        drawn = random.choice(len(first), n_rows, p=first), random.choice(len(second), n_rows, p=second)
+        np.add.at(table, (random.integers(0, n_classes, n_rows), *drawn), 1.0)
+        p_values.append(independence_test(table).p_value)
+    assert 0.02 < np.mean(np.array(p_values) < 0.05) < 0.09
+    assert np.mean(np.array(p_values) < 0.01) < 0.035
 
 
 def test_independent_columns_are_rejected_as_often_as_the_level_says():

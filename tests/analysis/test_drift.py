@@ -250,6 +250,10 @@ class OfUnitVariance(Gaussian):
 
 
 class AsRates(OfUnitVariance):
+    @property
+    def summaries(self):
+        return (Summary("moments", squares=True),)
+
     def compare(self, before, after, summary, rows):
         return before.compare_rates(after, rows)
 
@@ -267,3 +271,32 @@ def test_a_family_that_keeps_no_squares_is_not_taken_for_numbers_of_events():
 
 def test_a_family_says_how_it_is_compared():
     assert compare(*two_samples(AsRates())) == compare(*two_samples("poisson"))
+
+
+HEAVY = {
+    "lognormal": lambda rng: rng.lognormal(sigma=1.5, size=(300, 4)),
+    "t with 3 degrees of freedom": lambda rng: rng.standard_t(3, size=(300, 4)),
+    "95 % zeros": lambda rng: rng.normal(size=(300, 4)) * (rng.random((300, 4)) < 0.05),
+}
+
+
+@pytest.mark.parametrize("kind", [*HEAVY, "counts that vary more than Poisson's"])
+def test_heavy_tails_are_no_drift(kind):
+    rng = np.random.default_rng(0)
+    families = None if kind in HEAVY else "poisson"
+    draw = HEAVY.get(kind, lambda rng: rng.poisson(rng.gamma(0.5, 4, size=(300, 4))))
+    y = np.arange(300) % 2
+    alarms = 0
+    for _ in range(40):
+        before, after = (NaiveBayes("textbook", families=families).fit(draw(rng), y) for _ in range(2))
+        alarms += compare(before, after)[0]["p_adjusted"] < 0.05
+    assert alarms <= 5
+
+
+def test_counts_that_move_are_found():
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 2
+    before, after = (
+        NaiveBayes("textbook", families="poisson").fit(rng.poisson(rate, size=(600, 2)), y) for rate in (2.0, 2.6)
+    )
+    assert compare(before, after)[0]["p_adjusted"] < 1e-4

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 from sklearn.metrics import mutual_info_score
+from sklearn.metrics.cluster import expected_mutual_information
 
 from naively import NaiveBayes
 from naively.errors import ParameterError, RecipeError
 from naively.families import Bernoulli, Binned, Gaussian, Kernel, Poisson, Stacked, StudentT
-from naively.statistics._information import mutual_information, symmetric_uncertainty
+from naively.statistics._information import information_by_chance, mutual_information, symmetric_uncertainty
 from tests.models import textbook
 from tests.strategies import cases
 
@@ -20,7 +21,8 @@ from tests.strategies import cases
 def scores(model, by):
     frame = model.rank_features(by)
     assert list(frame["score"]) == sorted(frame["score"], reverse=True)
-    return dict(zip(frame["column"], frame["score"], strict=True))
+    found = frame["score"] + frame["by_chance"] if by == "information" else frame["score"]
+    return dict(zip(frame["column"], found, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,41 @@ def test_information_of_counts(rows):
     codes = np.repeat(np.arange(counts.size), counts.ravel().astype(int))
     expected = mutual_info_score(codes // 3, codes % 3) / np.log(2) if len(codes) else 0.0
     assert mutual_information(counts) == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=2, max_size=40))
+def test_information_by_chance_is_the_mean_over_all_tables_with_these_margins(rows):
+    table = np.zeros((3, 5))
+    np.add.at(table, tuple(np.array(rows).T), 1.0)
+    expected = expected_mutual_information(table[table.any(axis=1)][:, table.any(axis=0)].astype(np.int64), len(rows))
+    assert information_by_chance(table) == pytest.approx(expected / np.log(2), abs=1e-9)
+
+
+def test_information_by_chance_of_frequent_values_is_that_of_the_chi_square_distribution():
+    table = np.array([[3000.0, 2000.0, 1500.0], [2500.0, 4000.0, 1100.0]])
+    assert information_by_chance(table) == pytest.approx(2 / (2 * table.sum() * np.log(2)), rel=1e-3)
+    assert information_by_chance(table + 0.5) == pytest.approx(information_by_chance(table), rel=1e-3)
+    assert information_by_chance(np.round(table / 3)) == pytest.approx(3 * information_by_chance(table), rel=0.01)
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "fast", "auto"])
+def test_chance_does_not_rank_high(recipe):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1000)
+    X = {
+        "id": [f"id {number}" for number in range(1000)],
+        "noise": [f"v{number}" for number in rng.integers(0, 100, 1000)],
+        "pairs": [f"p{number}" for number in np.arange(1000) // 2],
+        "weak": np.where(rng.random(1000) < 0.7, y, 1 - y).astype(str).tolist(),
+        "number": rng.normal(size=1000).tolist(),
+    }
+    frame = NaiveBayes(recipe).fit(X, y).rank_features()
+    assert frame["column"][0] == "weak"
+    assert (frame["score"][1:] < 0.02).all()
+    found = NaiveBayes(recipe).fit(X, y).rank_features("likelihood_ratio").set_index("column")["p_value"]
+    assert found["id"] == 1.0
+    assert found["weak"] < 1e-10
+    assert (found[["noise", "pairs", "number"]] > 0.001).all()
 
 
 def test_labels_and_booleans_are_exact(sample):
@@ -247,7 +284,7 @@ def test_weights_are_of_any_two_classes():
 def test_the_library_of_the_frame(sample, library):
     frame = textbook().fit(*sample).rank_features(like=library.DataFrame())
     assert isinstance(frame, library.DataFrame)
-    assert list(frame.columns) == ["column", "score"]
+    assert list(frame.columns) == ["column", "score", "by_chance"]
 
 
 def test_equal_columns_stay_in_their_order():

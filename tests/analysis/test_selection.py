@@ -339,3 +339,23 @@ def test_dropping_a_copy_cures_what_it_does_to_probabilities():
     reduced, _ = drop_correlated(copies, y=y)
     np.testing.assert_allclose(textbook().fit(reduced, y).predict_proba(reduced), alone, rtol=1e-12)
     assert np.abs(textbook().fit(copies, y).predict_proba(copies) - alone).max() > 0.2
+
+
+def test_noise_is_not_chosen():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    X = rng.normal(size=(100, 300))
+    X[:, :3] += 1.5 * y[:, None]
+    found = forward_selection(NaiveBayes("textbook"), X, y)
+    assert {"x0", "x1", "x2"} >= set(found.columns[:2])
+    assert len(found.columns) <= 6
+    greedy = forward_selection(NaiveBayes("textbook"), X, y, min_gain=0)
+    assert len(greedy.columns) > 20
+
+
+def test_identifiers_and_noise_are_not_selected():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 500)
+    X = pd.DataFrame({"id": [f"id {n}" for n in range(500)], "noise": rng.integers(0, 80, 500).astype(str)})
+    X["weak"] = np.where(rng.random(500) < 0.7, y, 1 - y).astype(str)
+    assert SelectByEvidence(k=1).fit(X, y).get_feature_names_out().tolist() == ["weak"]

@@ -211,3 +211,23 @@ def test_a_weight_must_be_a_number_of_zero_or_more(weight):
     X, y = two_classes(0, 0.5, 40)
     with pytest.raises(ParameterError, match="weight"):
         learn_unlabelled(NaiveBayes("textbook").fit(X, y), X, weight=weight)
+
+
+def test_the_standard_error_of_a_prior_is_the_spread_of_estimates():
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 3
+    model = NaiveBayes("textbook").fit(rng.normal(1.5 * y)[:, None], y)
+    estimates, errors = [], []
+    for _ in range(150):
+        new = rng.choice(3, 300, p=[0.6, 0.3, 0.1])
+        found = estimate_prior(model, rng.normal(1.5 * new)[:, None])  # without a warning
+        estimates.append(list(found.values()))
+        errors.append(list(found.standard_error.values()))
+    np.testing.assert_allclose(np.mean(errors, axis=0), np.std(estimates, axis=0), rtol=0.15)
+
+
+def test_a_prior_that_is_certain_has_no_standard_error():
+    model = NaiveBayes("textbook").fit([[0.0], [1.0], [100.0], [101.0]], [0, 0, 1, 1])
+    found = estimate_prior(model, [[0.5]] * 20)
+    assert found[0] == pytest.approx(1.0)
+    assert found.standard_error == {0: 0.0, 1: 0.0}

@@ -1,5 +1,6 @@
 """Tuning: cross-validation by adding and subtracting statistics is cross-validation by fitting."""
 
+import copy
 import subprocess
 import sys
 
@@ -10,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import load_iris
-from sklearn.metrics import balanced_accuracy_score, brier_score_loss, cohen_kappa_score, log_loss
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.metrics import balanced_accuracy_score, brier_score_loss, cohen_kappa_score, get_scorer, log_loss
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
-from naively import NaiveBayes, tune
+from naively import NaiveBayes, compat, tune
 from naively.analysis._folds import Folds, as_folds, sums_of_others
 from naively.analysis._measures import MEASURES
 from naively.demo import penguins
 from naively.engines._local import LocalEngine
 from naively.errors import InputError, ParameterError
-from naively.families import Gaussian, Kernel
-from naively.smoothing import Jeffreys, Lidstone
+from naively.families import ByKind, Gaussian, Kernel
+from naively.smoothing import Jeffreys, Laplace, Lidstone, MEstimate
 from tests.models import textbook
 from tests.strategies import cases
 
@@ -166,7 +167,94 @@ def test_the_measures_are_those_of_scikit_learn(name):
 
 
 def test_kappa_where_chance_is_always_right():
-    assert MEASURES["kappa"].of(np.log([[0.9, 0.1]]), np.array([0]), np.ones(1)) == 1.0
+    assert np.isnan(MEASURES["kappa"].of(np.log([[0.9, 0.1]]), np.array([0]), np.ones(1)))
+
+
+@pytest.mark.parametrize(
+    "name", ["roc_auc", "f1", "neg_log_loss", "neg_brier_score", "matthews_corrcoef", "average_precision"]
+)
+def test_scorers_of_scikit_learn_score_as_in_cross_validation(name):
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[::3, :5], y[::3]
+    folds = list(StratifiedKFold(3).split(X, y))
+    result = tune(textbook(), X, y, {"prior": ["estimated"]}, folds=folds, scoring=name)
+    np.testing.assert_allclose(
+        result.scores[name][0], cross_val_score(textbook(), X, y, cv=folds, scoring=name), rtol=1e-9
+    )
+    scorer = get_scorer(name)
+    by_object = tune(textbook(), X, y, {"prior": ["estimated"]}, folds=folds, scoring=scorer)
+    np.testing.assert_allclose(by_object.scores["score"], result.scores[name], rtol=1e-9)
+
+
+def test_scorers_of_several_classes_and_names_that_do_not_exist():
+    X, y = load_iris(return_X_y=True)
+    for name in ("roc_auc_ovr", "f1_macro", "top_k_accuracy"):
+        assert 0.9 < tune(textbook(), X, y, [{}], folds=3, scoring=name).best_score_ <= 1
+    with pytest.raises(ParameterError, match="'roc_auc' or 'f1_macro'"):
+        tune(textbook(), X, y, [{}], scoring="roc_auk")
+    with pytest.raises(InputError, match="'roc_auc' has no answer"):
+        tune(textbook(), X, y, [{}], folds=3, scoring="roc_auc")
+
+
+def test_folds_without_a_score_do_not_count():
+    X, y = np.arange(8.0)[:, None], np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    folds = [([2, 3, 4, 5], [0, 1]), ([0, 1, 4, 5], [3, 6])]
+    result = tune(textbook(), X, y, [{}], folds=folds, scoring="kappa")
+    assert np.isnan(result.scores["kappa"][0, 0])
+    assert result.best_score_ == result.scores["kappa"][0, 1]
+
+
+# -- Options of objects -----------------------------------------------------------------------------------------------
+
+
+def test_options_of_objects_are_tried_by_name():
+    X, y = load_iris(return_X_y=True)
+    by_name = tune(textbook(families="gaussian"), X, y, {"families__ties": ["none", "feature"]}, folds=3)
+    by_object = tune(textbook(), X, y, {"families": [Gaussian(), Gaussian(ties="feature")]}, folds=3)
+    np.testing.assert_array_equal(by_name.scores["accuracy"], by_object.scores["accuracy"])
+    search = GridSearchCV(textbook(families="gaussian"), {"families__ties": ["none", "feature"]}, cv=3).fit(X, y)
+    assert set(search.cv_results_["param_families__ties"]) == {"none", "feature"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "change", "found"),
+    [
+        ({"families": {"a": Gaussian()}}, {"families__a__ddof": 1}, {"a": Gaussian(ddof=1)}),
+        ({"smoothing": "laplace"}, {"smoothing__tau": 0.5}, Laplace(0.5)),
+        ({"smoothing": MEstimate(2)}, {"smoothing__m": 3, "smoothing__p": "marginal"}, MEstimate(3, "marginal")),
+        (
+            {"families": ByKind()},
+            {"families__numbers__ddof": 1, "families__numbers__ties": "all"},
+            ByKind(Gaussian("all", 1)),
+        ),
+        ({}, {"families": Gaussian(), "families__ddof": 1}, Gaussian(ddof=1)),
+    ],
+)
+def test_options_are_set_in_a_copy(parameters, change, found):
+    model = textbook(**parameters)
+    before = copy.deepcopy(parameters)
+    name = next(iter(change)).partition("__")[0]
+    assert getattr(model.set_params(**change), name) == found
+    assert parameters == before
+
+
+@pytest.mark.parametrize("name", ["families__tie", "families__ties__x", "famile__ties", "prior__x", "families__"])
+def test_options_that_do_not_exist_are_refused(name):
+    with pytest.raises((ParameterError, ValueError), match=r"no (option|parameter) of|Invalid parameter"):
+        textbook(families="gaussian").set_params(**{name: "feature"})
+
+
+def test_models_of_other_systems_are_tuned_over_their_own_parameters():
+    X, y = load_iris(return_X_y=True)
+    grid = {"usekernel": [False, True], "adjust": [1, 2], "fL": [0, 1]}
+    result = tune(compat.klar(), X, y, grid, folds=3, scoring="log_loss")
+    for point, scores in zip(result.points, result.scores["log_loss"], strict=True):
+        alone = tune(compat.klar(**point), X, y, [{}], folds=3, scoring="log_loss")
+        np.testing.assert_array_equal(scores, alone.scores["log_loss"][0])
+    assert isinstance(result.best_model_, compat.klar)
+    assert repr(compat.klar(usekernel=True)) == "klar(usekernel=True)"
+    search = GridSearchCV(compat.naivebayes(), {"usekernel": [False, True], "laplace": [0, 1]}, cv=3).fit(X, y)
+    assert len(search.cv_results_["params"]) == 4
 
 
 # -- The grid and the result ----------------------------------------------------------------------------------------

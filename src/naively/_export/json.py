@@ -5,7 +5,7 @@ Format 1::
     {
       "format": "naively model", "version": 1,
       "content": {
-        "model": "NaiveBayes",         or "JointBayes", "TAN"
+        "model": "NaiveBayes",         or "JointBayes", "TAN", or one of `naively.compat`: "e1071", ...
         "parameters": {...},           the constructor's, families and smoothings as {"type", "options"}
         "columns": [{"name", "kind", "summaries", "declared" (where a type's values count)}, ...], "named": true,
         "classes": {"type": "str", "labels": [...], "declared": [...]},
@@ -33,6 +33,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively._by_label import by_label
 from naively._export.files import AnyPath, read_bytes, replace_file, shown
 from naively._export.kept import kept_from, kept_to_dict
 from naively._export.tables import refuse_tokenizer, summary_from, summary_to_dict, table_from, table_to_dict
@@ -86,6 +87,8 @@ SMOOTHINGS: dict[str, type[Smoothing]] = {
     )
 }
 MODELS = ("NaiveBayes", "JointBayes", "TAN")
+OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes")
+"""The models of `naively.compat`."""
 CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 KINDS = ("number", "truth", "label", "text", "mixed", "empty")
@@ -127,6 +130,7 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
             for name, kind, summaries in zip(schema.names, schema.kinds, schema.summaries, strict=True)
         ],
         "named": schema.named,
+        "set_aside": list(schema.set_aside),
         "classes": {
             "type": _class_type(statistics.classes),
             "labels": statistics.classes.tolist(),
@@ -141,6 +145,7 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
 
 def _encoded(value: Any, where: str) -> Any:
     """A parameter as JSON: families and smoothings by name and options, collections element by element."""
+    value = by_label(value, where)
     if (written := to_written(value)) is not None:
         name, options = written
         refuse_tokenizer(options.get("tokenizer"))
@@ -289,7 +294,8 @@ def _schema_from(content: Mapping[str, Any]) -> Schema:
     summaries = tuple(tuple(summary_from(entry) for entry in column["summaries"]) for column in columns)
     require(len(set(names)) == len(names) > 0, "column names must be distinct, and at least one")
     declared = {one["name"]: tuple(map(label_from, one["declared"])) for one in columns if "declared" in one}
-    return Schema(names, kinds, summaries, flag_from(content["named"]), declared)
+    beside = tuple(text_from(name) for name in content.get("set_aside", ()))
+    return Schema(names, kinds, summaries, flag_from(content["named"]), declared, beside)
 
 
 def _classes_from(entry: Mapping[str, Any]) -> tuple[AnyArray, AnyArray]:
@@ -340,8 +346,8 @@ def _model_class(name: Any) -> type[NaiveBayes]:
     """The class of a model: one of ours, and no other."""
     import naively
 
-    require(name in MODELS, f"unknown kind of model {name!r}")
-    found: type[NaiveBayes] = getattr(naively, name)
+    require(name in (*MODELS, *OTHER_SYSTEMS), f"unknown kind of model {name!r}")
+    found: type[NaiveBayes] = getattr(naively.compat if name in OTHER_SYSTEMS else naively, name)
     return found
 
 

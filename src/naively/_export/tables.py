@@ -12,7 +12,7 @@ from naively.families._kernel import FINE
 from naively.families._text_options import MOST
 from naively.statistics._plain import flag_from, floats_from, require, text_from, whole_from
 from naively.statistics._registry import STATISTICS
-from naively.statistics.base import Statistic, Summary
+from naively.statistics.base import UNLIKE, Statistic, Summary
 
 SPECIAL = ("labels", "numbers", "cuts", "most_cells", "view", "logs")
 """What only some summaries have."""
@@ -55,6 +55,7 @@ def summary_from(entry: Any) -> Summary:
     for flag in (summary.observed, summary.squares, summary.nonnegative, summary.logs):
         flag_from(flag)
     require(summary.above is None or type(summary.above) in (int, float), "a threshold must be a number")
+    require(summary.unlike in (None, *UNLIKE), f"unknown kind of column {summary.unlike!r:.60}")
     require(summary.most_cells in (None, FINE), f"unknown size of a histogram {summary.most_cells!r:.60}")
     require((summary.kind == "tokens") == (summary.view is not None), "a summary of texts has a view, and no other")
     require((summary.kind == "joint") == bool(summary.members), "a joint summary has members, and no other")

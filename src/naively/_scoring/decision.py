@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from naively._by_label import by_label, is_frame, is_series, ordered_columns, ordered_square, refuse_unknown
 from naively._checks import require_number
-from naively._table.labels import label_array, object_array
+from naively._table.labels import label_array, object_array, unmasked
 from naively.errors import ParameterError, brief, listed, warn
 from naively.families._linear import logs_and_zeros
 from naively.smoothing import Smoothing, per_value, smoothed_frequencies
@@ -26,7 +27,7 @@ def class_prior(prior: Any, smoothing: Smoothing, classes: AnyArray, class_weigh
 
     Parameters
     ----------
-    prior : None, "estimated", "uniform", mapping by class, or array
+    prior : None, "estimated", "uniform", mapping or Series by class, array, or data frame with a column per class
     smoothing : Smoothing
         Of the estimated prior.
     classes : ndarray
@@ -38,13 +39,22 @@ def class_prior(prior: Any, smoothing: Smoothing, classes: AnyArray, class_weigh
     if isinstance(prior, str) and prior == "uniform":
         return np.full(n_classes, 1.0 / n_classes)
     check_prior(prior)
-    given = per_value("prior", prior, classes.tolist()) if isinstance(prior, Mapping) else _as_floats(prior)
+    given = _in_order(prior, classes.tolist())
     if given.shape[-1:] != (n_classes,) or given.ndim > 2:
         raise ParameterError(
             f"prior must have one probability per class ({n_classes}: {classes.tolist()[:10]}), or one row of them per "
             f"row of X; its shape is {given.shape}. Number of priors must match number of classes."
         )
     return np.asarray(given / given.sum(axis=-1, keepdims=True))
+
+
+def _in_order(prior: Any, labels: list[Any]) -> FloatArray:
+    """The numbers of a prior in the order of the classes."""
+    prior = by_label(prior, "prior")
+    if isinstance(prior, Mapping):
+        refuse_unknown("prior", prior, labels)
+        return per_value("prior", prior, labels)
+    return ordered_columns(prior, labels, "prior") if is_frame(prior) else _as_floats(prior)
 
 
 def check_prior(prior: Any) -> None:
@@ -63,7 +73,7 @@ def check_prior(prior: Any) -> None:
 
 def _as_floats(prior: Any) -> FloatArray:
     try:
-        return np.asarray(prior, dtype=np.float64)
+        return unmasked(prior)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"prior must hold one number per class, got {brief(prior)}.") from error
 
@@ -82,8 +92,9 @@ def loss_matrix(loss: Any, classes: AnyArray) -> FloatArray | None:
 
     Parameters
     ----------
-    loss : None, array of shape (n_classes, n_classes), or mapping
+    loss : None, array of shape (n_classes, n_classes), data frame, or mapping
         ``loss[true][predicted]`` or ``loss[true, predicted]`` by label; there the right answer costs 0 if not given.
+        The index of a data frame is the true class, its columns are the predicted ones.
     classes : ndarray
 
     Examples
@@ -95,7 +106,11 @@ def loss_matrix(loss: Any, classes: AnyArray) -> FloatArray | None:
     if loss is None:
         return None
     labels = classes.tolist()
-    given = _loss_by_label(loss, labels) if isinstance(loss, Mapping) else _loss_array(loss)
+    loss = by_label(loss, "loss")
+    if isinstance(loss, Mapping):
+        given = _loss_by_label(loss, labels)
+    else:
+        given = ordered_square(loss, labels, "loss") if is_frame(loss) else _loss_array(loss)
     if given.shape != (len(labels), len(labels)):
         raise ParameterError(
             f"loss must have one row per true class and one column per predicted class, ({len(labels)}, {len(labels)}) "
@@ -111,7 +126,7 @@ def loss_matrix(loss: Any, classes: AnyArray) -> FloatArray | None:
 
 def _loss_array(loss: Any) -> FloatArray:
     try:
-        return np.asarray(loss, dtype=np.float64)
+        return unmasked(loss)
     except (TypeError, ValueError) as error:
         raise ParameterError(
             f"loss must be a square matrix of costs, or a mapping by label; got {brief(loss)}."
@@ -120,6 +135,7 @@ def _loss_array(loss: Any) -> FloatArray:
 
 def _loss_by_label(loss: Mapping[Any, Any], labels: list[Any]) -> FloatArray:
     """The matrix of a mapping of mappings, or of a mapping by (true, predicted)."""
+    loss = {true: _costs_by_label(costs) for true, costs in loss.items()}
     nested = all(isinstance(costs, Mapping) for costs in loss.values())
     cells = {(true, answer): cost for true in loss for answer, cost in loss[true].items()} if nested else dict(loss)
     for key in cells:
@@ -136,6 +152,14 @@ def _loss_by_label(loss: Mapping[Any, Any], labels: list[Any]) -> FloatArray:
             "for every mistake."
         )
     return np.array([[float(cells.get((true, answer), 0.0)) for answer in labels] for true in labels])
+
+
+def _costs_by_label(costs: Any) -> Any:
+    """The costs of one true class, if they are given as a Series; they must have labels."""
+    given = by_label(costs, "loss")
+    if is_series(costs) and not isinstance(given, Mapping):
+        raise ParameterError("loss holds a Series without labels. Give it the predicted classes as index, or a dict.")
+    return given
 
 
 def expected_loss(probability: FloatArray, loss: FloatArray | None = None) -> FloatArray:
@@ -184,6 +208,12 @@ def labelled(codes: IntArray, classes: AnyArray, undecided: bool, reject_label: 
     else:
         answers = object_array(labels)
     return np.asarray(answers[codes])  # the last one is at REJECTED
+
+
+def accuracy(labels: AnyArray, answers: AnyArray, weights: FloatArray | None) -> float:
+    """The share of the rows, by weight, whose answer is their label."""
+    right = [label == answer for label, answer in zip(labels.tolist(), answers.tolist(), strict=True)]
+    return float(np.average(right, weights=weights))
 
 
 # -- the decision ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._table.labels import is_missing
+from naively._table.labels import MISSING, encode_array, is_missing
 from naively._table.table import NO_INTEGER, Cells, Kind, Table, is_addressable, whole_numbers, without_marks
 from naively.errors import InputTypeError, SchemaError, listed
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -55,6 +55,27 @@ class Column:
         return self._numbers()
 
     @cached_property
+    def is_unknown(self) -> bool:
+        """Whether no cell is known."""
+        if self.kind in ("label", "text", "mixed"):
+            return bool((self._encoded[0] == MISSING).all())
+        values = self.numbers
+        return self.kind == "empty" or (values.dtype.kind == "f" and bool(np.isnan(values).all()))
+
+    def as_numbers(self) -> Column:
+        """The column with its texts read as numbers; the first that is none is named in the error."""
+        codes, labels = self._encoded
+        parsed = np.array([*(_parsed(label) for label in labels), np.nan])
+        wrong = np.flatnonzero(np.isnan(parsed[codes]) & (codes != MISSING))
+        if len(wrong):
+            raise InputTypeError(
+                f"Column {self.name!r} held numbers when the model was fitted, and row {wrong[0]} now holds "
+                f"{labels[codes[wrong[0]]]!r:.60}, which is no number. Correct it, or leave the cell empty (None)."
+            )
+        values = parsed[codes]
+        return Column(self.name, "number", lambda: values, lambda: encode_array(values, f"Column {self.name!r}"))
+
+    @cached_property
     def _encoded(self) -> tuple[IntArray, list[Label]]:
         return self.labels()
 
@@ -80,8 +101,16 @@ class Column:
 class ColumnsTable(Table):
     """Columns that are stored one by one: data frames, object arrays, records."""
 
-    def __init__(self, columns: Sequence[Column], n_rows: int, named: bool = True):
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        n_rows: int,
+        named: bool = True,
+        integer_names: tuple[int, ...] | None = None,
+        is_text_list: bool = False,
+    ):
         self.columns, self.n_rows, self.named = columns, n_rows, named
+        self.integer_names, self.is_text_list = integer_names, is_text_list
         counts = Counter(column.name for column in columns)
         duplicated = [name for name, count in counts.items() if count > 1]
         if duplicated:
@@ -130,9 +159,23 @@ class ColumnsTable(Table):
                 block[:, place] = whole_numbers(cells if cells.dtype.itemsize > 8 else cells.astype(np.float64))
         return block
 
+    def is_unknown(self, position: int) -> bool:
+        return self.columns[position].is_unknown
+
+    def as_numbers(self, position: int) -> Table:
+        columns = list(self.columns)
+        columns[position] = columns[position].as_numbers()
+        return self._with(columns, self.n_rows)
+
+    def _with(self, columns: Sequence[Column], n_rows: int) -> ColumnsTable:
+        """A table like this one with other columns in the same places."""
+        return ColumnsTable(columns, n_rows, self.named, self.integer_names, self.is_text_list)
+
     def without(self, position: int) -> Table:
         rest = [column for place, column in enumerate(self.columns) if place != position]
-        return ColumnsTable(rest, self.n_rows, self.named)
+        names = self.integer_names
+        left = None if names is None else (*names[:position], *names[position + 1 :])
+        return ColumnsTable(rest, self.n_rows, self.named, left)
 
     def renamed(self, names: Sequence[str]) -> Table:
         return ColumnsTable(
@@ -140,7 +183,7 @@ class ColumnsTable(Table):
         )
 
     def only_rows(self, places: IntArray) -> Table:
-        return ColumnsTable([column.only_rows(places) for column in self.columns], len(places), self.named)
+        return self._with([column.only_rows(places) for column in self.columns], len(places))
 
     def column(self, position: int) -> AnyArray:
         return self.columns[position].numbers
@@ -154,6 +197,14 @@ class ColumnsTable(Table):
 
     def texts(self, position: int) -> list[str | None]:
         return self.columns[position].texts
+
+
+def _parsed(label: Label) -> float:
+    """A label as a number; NaN if it is none."""
+    try:
+        return float("nan") if isinstance(label, str) and "_" in label else float(label)
+    except (ValueError, OverflowError):
+        return float("nan")
 
 
 def _text_or_none(cell: Any, row: int, name: str) -> str | None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from naively.errors import InputError, InputTypeError
-from naively.typing import AnyArray, IntArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 MISSING = -1
 CHUNK_ROWS = 1 << 15
@@ -30,7 +30,7 @@ LARGEST_EXACT = 2**53
 
 def is_missing(value: Any) -> bool:
     """Whether a cell stands for "not known": None, NaN, NaT or pandas' NA."""
-    if value is None:
+    if value is None or value is np.ma.masked:
         return True
     if isinstance(value, (float, np.floating)):
         return bool(value != value)
@@ -247,6 +247,26 @@ def positions_in(labels: Sequence[Label], wanted: Sequence[Label]) -> IntArray:
 
 
 # -- arrays of labels -----------------------------------------------------------------------------------------------
+
+
+def unmasked(values: Any) -> FloatArray:
+    """Numbers as float64, NaN where a masked array has none."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+    return np.asarray(values, dtype=np.float64)
+
+
+def without_mask(values: AnyArray) -> AnyArray:
+    """A plain array; of a masked array one with missing cells: NaN among floats, else None among objects."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values)
+    if not np.ma.is_masked(values):
+        return np.asarray(values.data)
+    if values.dtype.kind == "f":
+        return np.asarray(values.filled(np.nan))
+    cells = values.data.astype(object)
+    cells[np.ma.getmaskarray(values)] = None
+    return cells
 
 
 def exact_array(values: Any) -> AnyArray:

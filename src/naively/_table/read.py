@@ -1,14 +1,19 @@
-"""The door: whatever the user holds becomes a `Table`, checked once."""
+"""Whatever the user holds becomes a `Table`, checked once.
+
+One record is one row: a dict of single values, or a Series that is labelled by column names, is a table of one row. A
+list, an array or any other Series of texts is one column of text. A text is never taken for a sequence.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
+from naively._by_label import by_label, is_series
 from naively._table.columns import Column, ColumnsTable
 from naively._table.labels import (
     LARGEST_EXACT,
@@ -20,10 +25,11 @@ from naively._table.labels import (
     exact_array,
     is_missing,
     object_array,
+    without_mask,
 )
 from naively._table.table import ArrayTable, Kind, SparseTable, Table, made_up_names
 from naively._text.tokenise import words
-from naively.errors import InputError, InputTypeError, SchemaError, listed
+from naively.errors import InputError, InputTypeError, SchemaError, brief, listed
 from naively.typing import AnyArray, IntArray, Label
 
 PROSE_CELLS = 256
@@ -44,17 +50,79 @@ def read_table(X: Any) -> Table:
     if isinstance(X, Table):
         return X
     if isinstance(X, np.ndarray):
-        return array_table(X)
+        return _texts_table(X) or array_table(without_mask(X))
     if (small := _small_pandas_table(X)) is not None:
         return small
     if _is_sparse(X):
         return SparseTable(_checked_csr(X))
     if isinstance(X, Mapping):
-        return _mapping_table(X)
-    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], Mapping):
+        return _records_table([X]) if is_record(X) else _mapping_table(X)
+    if isinstance(X, (list, tuple)) and any(isinstance(row, Mapping) for row in X):
         return _records_table(X)
+    if is_record(X):
+        return _records_table([by_label(X, "X")])
+    if isinstance(X, (list, tuple)) and len(X) and all(is_series(row) and _is_labelled_by_text(row) for row in X):
+        return _records_table([by_label(row, f"X, row {place},") for place, row in enumerate(X)])
+    if (texts := _texts_table(X)) is not None:
+        return texts
     frame = _as_frame(X)
     return array_table(_as_array(X)) if frame is None else _frame_table(frame)
+
+
+# -- records, and columns of text -------------------------------------------------------------------------------------
+
+
+def is_record(X: Any) -> bool:
+    """Whether X is one row: a dict of single values, or a Series of pandas that is labelled by names of columns."""
+    if not isinstance(X, Mapping):
+        return is_series(X) and _is_labelled_by_text(X)
+    single = [name for name, value in X.items() if _is_cell(value)]
+    if single and len(single) < len(X):
+        column = next(name for name in X if name not in single)
+        raise InputError(
+            f"X must be one row, a dict of single values, or a table, a dict of columns, but {single[0]!r} holds a "
+            f"single value and {column!r} several. Give all columns as lists of equal length."
+        )
+    return len(single) == len(X)
+
+
+def _is_cell(value: Any) -> bool:
+    """Whether a value is one cell, and not a column of cells: all that has no length, and texts."""
+    return isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0
+
+
+def _is_labelled_by_text(series: Any) -> bool:
+    """Whether a Series of pandas is one row of a frame: its labels are names of columns."""
+    return len(series) > 0 and all(isinstance(label, str) for label in series.index)
+
+
+def _texts_table(X: Any) -> Table | None:
+    """A list, an array or a Series of texts as one column of prose; None for anything else."""
+    cells = _listed_cells(X)
+    if not cells or not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
+        return None
+    if not any(isinstance(cell, str) for cell in cells):
+        return None
+    name = getattr(X, "name", None) if not isinstance(X, (list, tuple)) else None
+    given = isinstance(name, str) and name != ""
+    column = object_column(name if given else made_up_names(1)[0], object_array(cells))  # type: ignore[arg-type]
+    column.kind = "text"
+    return ColumnsTable([column], len(cells), named=given, is_text_list=True)
+
+
+def _listed_cells(X: Any) -> list[Any] | None:
+    """The cells of a one-dimensional collection; None if it is no such thing, or holds numbers."""
+    if isinstance(X, (list, tuple)):
+        return list(X) if len(X) and (isinstance(X[0], str) or is_missing(X[0])) else None
+    if isinstance(X, np.ndarray):
+        return without_mask(X).tolist() if X.ndim == 1 and X.dtype.kind in "OUT" else None
+    if is_series(X):
+        return None if getattr(X.dtype, "kind", "O") in "biufcmM" else list(X)
+    if hasattr(X, "to_pylist") and not hasattr(X, "column_names") and not hasattr(X, "columns"):  # Arrow
+        return list(X.to_pylist())
+    if hasattr(X, "to_list") and not hasattr(X, "columns"):  # Polars
+        return list(X.to_list())
+    return None
 
 
 def named(X: Any, names: Any) -> Table:
@@ -149,6 +217,9 @@ def _kind_of_objects(values: AnyArray, where: str) -> Kind:
         row, known = next(((row, value) for row, value in examples if not is_missing(value)), (0, None))
         if known is None:
             continue
+        if isinstance(known, (float, np.floating)):
+            kinds.add("number")  # an infinite one as well, which is refused as a number
+            continue
         label = as_label(known, f"{where}, row {row}")
         kinds.add("label" if isinstance(label, str) else "truth" if isinstance(label, bool) else "number")
     if len(kinds) > 1:
@@ -188,11 +259,34 @@ def _prose_words(text: str) -> list[str]:
 
 
 def _mapping_table(columns: Mapping[Any, Any]) -> Table:
-    lengths = {len(values) for values in columns.values()}
+    """A dict of columns."""
+    _refuse_other_rows(columns)
+    lengths = {len(_checked_column(name, values)) for name, values in columns.items()}
     if len(lengths) > 1:
         raise InputError(f"The columns of X must have equal lengths, got lengths {sorted(lengths)}.")
     read = [object_column(_checked_name(name), object_array(values)) for name, values in columns.items()]
     return ColumnsTable(read, lengths.pop() if lengths else 0)
+
+
+def _checked_column(name: Any, values: Any) -> Any:
+    """The values of a column of a dict, which must be in an order."""
+    if isinstance(values, (Mapping, Set)) or getattr(values, "ndim", 1) != 1:
+        raise InputTypeError(
+            f"Column {name!r} of X must be a list of cells, or an array with one dimension, got {brief(values)}. "
+            "Of a data frame's to_dict, use to_dict('list') or to_dict('records')."
+        )
+    return values
+
+
+def _refuse_other_rows(columns: Mapping[Any, Any]) -> None:
+    """Refuse Series of pandas whose rows have other labels than those of their neighbours."""
+    series = [(name, values) for name, values in columns.items() if is_series(values)]
+    for name, values in series[1:]:
+        if not values.index.equals(series[0][1].index):
+            raise InputError(
+                f"The columns {series[0][0]!r} and {name!r} of X are Series with other row labels. Put them into a "
+                "data frame, which matches their rows, or give arrays."
+            )
 
 
 def _records_table(records: Sequence[Any]) -> Table:
@@ -201,7 +295,10 @@ def _records_table(records: Sequence[Any]) -> Table:
         if not isinstance(record, Mapping):
             raise InputTypeError(f"X must hold a dict per row, but row {row} is of type {type(record).__name__}.")
         names.update(dict.fromkeys(record))
-    return _mapping_table({name: [record.get(name) for record in records] for name in names})
+    columns = [
+        object_column(_checked_name(name), object_array([record.get(name) for record in records])) for name in names
+    ]
+    return ColumnsTable(columns, len(records))
 
 
 def _checked_name(name: Any) -> str:
@@ -214,6 +311,9 @@ def _as_frame(X: Any) -> Any:
     """X as an eager narwhals frame, or None if it is no data frame."""
     import narwhals as nw
 
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
+        X = pyarrow.Table.from_batches([X])
     try:
         return nw.from_native(X, eager_only=True)
     except TypeError as error:
@@ -227,16 +327,25 @@ def _as_frame(X: Any) -> Any:
 def _frame_table(frame: Any) -> Table:
     names = frame.columns
     given = all(isinstance(name, str) for name in names)
-    if not given and any(isinstance(name, str) for name in names):
+    integers = not given and all(_is_integer(name) for name in names)
+    if not given and not integers and any(isinstance(name, str) for name in names):
         raise InputTypeError(
             "Feature names are only supported if all input features have string names, but your input has "
             f"{sorted({type(name).__name__ for name in names})} as feature name / column name types. "
             "If you want feature names to be stored and validated, convert them all to strings, by using "
             "X.columns = X.columns.astype(str) for example."
         )
+    if integers:
+        numbers = tuple(map(int, names))
+        given = numbers != tuple(range(len(numbers)))
+        names = tuple(map(str, numbers))
     shown = names if given else made_up_names(len(names))
     columns = [_series_column(name, frame[:, position]) for position, name in enumerate(shown)]
-    return ColumnsTable(columns, len(frame), named=given)
+    return ColumnsTable(columns, len(frame), given, numbers if integers else None)
+
+
+def _is_integer(name: Any) -> bool:
+    return isinstance(name, (int, np.integer)) and not isinstance(name, bool)
 
 
 def _small_pandas_table(X: Any) -> Table | None:
@@ -251,6 +360,8 @@ def _small_pandas_table(X: Any) -> Table | None:
     if not all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes):
         return None
     values = X.to_numpy()
+    if values.dtype.kind == "f" and len(values) and np.isnan(values[0]).any() and np.isnan(values).all(axis=0).any():
+        return None  # a column without a known cell may become anything
     wide = values.dtype.kind == "f" and any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes)
     rounded = wide and bool((np.abs(values) >= LARGEST_EXACT).any())
     return None if rounded else ArrayTable(values, names)
@@ -261,6 +372,11 @@ def _series_column(name: str, series: Any) -> Column:
 
     dtype = series.dtype
     where = f"Column {name!r}"
+    if _is_unknown(series):
+        nothing = np.full(len(series), np.nan)
+        return Column(
+            name, "empty", lambda: nothing, lambda: encode_array(nothing, where), None, lambda: [None] * len(series)
+        )
     if dtype.is_numeric():
         return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where))
     if dtype == nw.Boolean:
@@ -277,6 +393,15 @@ def _series_column(name: str, series: Any) -> Column:
         f"{where} has the type {dtype}, which no family reads: numbers, booleans, text and categories are read. "
         f"{advice if dtype.is_temporal() else 'Convert or drop the column.'}"
     )
+
+
+def _is_unknown(series: Any) -> bool:
+    """Whether no cell of a series is known; most columns say so with their first."""
+    if not len(series) or not is_missing(series[0]):
+        return False
+    if series.null_count() == len(series):
+        return True
+    return bool(series.dtype.is_float()) and bool(np.isnan(_numbers_of(series)).all())
 
 
 def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
@@ -375,6 +500,8 @@ def _as_array(X: Any) -> AnyArray:
         raise InputTypeError(
             f"X must be an array, a data frame, a sparse matrix or a list of dicts, got {type(X).__name__}."
         )
+    if isinstance(X, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        return without_mask(np.ma.stack(list(X)))
     try:
         array = exact_array(X)  # a list that mixes text, large whole numbers and fractions keeps them all
     except ValueError:

@@ -58,10 +58,19 @@ class Table:
         One per column, distinct.
     named : bool
         Whether the user gave the names, or they were made up here (x0, x1, ...).
+    integer_names : tuple of int or None
+        The names of a data frame whose columns are called by whole numbers; those that count from 0 are not `named`.
+    is_text_list : bool
+        Whether the table is one list of texts, which cannot have a name.
+    set_aside : tuple of str
+        The columns that held the classes and the weights, and were taken out.
     """
 
     n_rows: int
     named: bool = True
+    integer_names: tuple[int, ...] | None = None
+    is_text_list: bool = False
+    set_aside: tuple[str, ...] = ()
 
     @property
     def names(self) -> Sequence[str]:
@@ -120,6 +129,17 @@ class Table:
             "it another family."
         )
 
+    def is_unknown(self, position: int) -> bool:
+        """Whether no cell of a column is known."""
+        if self.kind(position) == "empty":
+            return True
+        values = self.column(position)
+        return values.dtype.kind == "f" and bool(np.isnan(values).all())
+
+    def as_numbers(self, position: int) -> Table:
+        """The same with a column of text read as numbers; a cell that is none is refused."""
+        raise NotImplementedError  # pragma: no cover
+
     def without(self, position: int) -> Table:
         """The table without one column."""
         raise NotImplementedError  # pragma: no cover
@@ -174,7 +194,13 @@ class ArrayTable(Table):
 
     @cached_property
     def kinds(self) -> Sequence[Kind]:
-        return ("truth" if self.values.dtype.kind == "b" else "number",) * self.n_columns
+        kind: Kind = "truth" if self.values.dtype.kind == "b" else "number"
+        kinds = [kind] * self.n_columns
+        if self.n_rows and self.values.dtype.kind == "f":
+            for position in np.flatnonzero(np.isnan(self.values[0])):
+                if np.isnan(self.values[:, position]).all():
+                    kinds[position] = "empty"
+        return tuple(kinds)
 
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         block: FloatArray = self._block(positions, rows, np.float64, np.nan)
@@ -311,9 +337,9 @@ def with_data(matrix: Any, data: AnyArray) -> Any:
     return type(matrix)((data.astype(np.float64, copy=False), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def require_rows(table: Table) -> None:
-    """Refuse a table without rows or columns."""
-    if table.n_columns == 0:
+def require_rows(table: Table, to_learn: bool = True) -> None:
+    """Refuse a table without rows or columns; a record in which nothing is known can be asked about."""
+    if table.n_columns == 0 and (to_learn or not table.named):
         raise InputError(f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required.")
     if table.n_rows == 0:
         raise InputError(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from naively._by_label import is_series
 from naively._checks import LARGEST_WEIGHT
 from naively._table.labels import (
     encode_array,
@@ -16,8 +17,9 @@ from naively._table.labels import (
     label_array,
     object_array,
     recoded,
+    without_mask,
 )
-from naively._table.read import read_table
+from naively._table.read import is_record, read_table
 from naively._table.table import Table, require_rows
 from naively.errors import InputError, InputTypeError, SchemaError, listed, warn
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -25,19 +27,37 @@ from naively.typing import AnyArray, FloatArray, IntArray
 _DIRECT_RANGE = 1 << 20
 
 
-def split_target(table: Table, name: str) -> tuple[Table, AnyArray, IntArray]:
-    """Take the column that holds the classes out of the table: the rest, the classes, the codes."""
-    if not table.named or name not in table.names:
+def set_aside(table: Table, name: Any, where: str) -> tuple[Table, int]:
+    """The table without a column that holds classes or weights, and where that column was."""
+    position = _position(table, name)
+    if position is None:
+        called = table.names if table.integer_names is None else table.integer_names
         raise SchemaError(
-            f"y={name!r} names no column of X, which has {listed(table.names, 20)}. "
-            "Give the classes as an array, or the name of a column of a data frame."
+            f"{where}={name!r} names no column of X, which has {listed(called, 20)}. "
+            f"Give {'the classes' if where == 'y' else 'the weights'} as an array, or the name of a column of a data "
+            "frame."
         )
-    position = list(table.names).index(name)
+    rest = table.without(position)
+    rest.set_aside = (*table.set_aside, table.names[position])
+    return rest, position
+
+
+def _position(table: Table, name: Any) -> int | None:
+    """Where the column of a name is; None if there is none."""
+    names: Sequence[Any] = table.names if table.named else ()
+    if not isinstance(name, str):
+        names = table.integer_names or ()
+    return list(names).index(name) if name in names else None
+
+
+def split_target(table: Table, name: Any) -> tuple[Table, AnyArray, IntArray]:
+    """Take the column that holds the classes out of the table: the rest, the classes, the codes."""
+    rest, position = set_aside(table, name, "y")
     codes, labels = table.labels(position)
     _refuse_missing(codes < 0)
     classes = _class_array(labels)
     order = np.argsort(classes, kind="stable")
-    return table.without(position), classes[order], recoded(codes, np.argsort(order))
+    return rest, classes[order], recoded(codes, np.argsort(order))
 
 
 def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
@@ -70,7 +90,7 @@ def _as_column(y: Any) -> AnyArray:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
     if hasattr(y, "tocsr"):
         raise InputTypeError("y must be a dense array of classes, got a sparse matrix.")
-    values = y if isinstance(y, np.ndarray) else _array_of(y)
+    values = without_mask(y) if isinstance(y, np.ndarray) else _array_of(y)
     if values.ndim == 2 and values.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
@@ -182,7 +202,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """The weights of the rows, or None if every row weighs one."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight)
+    weights = without_mask(sample_weight) if isinstance(sample_weight, np.ndarray) else np.asarray(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n_rows, sample_weight)
     if weights.dtype.kind not in "biuf":
@@ -212,9 +232,42 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
 def read_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Table, AnyArray, IntArray, FloatArray | None]:
     """The rows, the classes among them, each row's position among these, and the weights."""
     table = read_table(X)
-    if isinstance(y, str):
+    if isinstance(sample_weight, str):
+        whole = table
+        table, position = set_aside(whole, sample_weight, "sample_weight")
+        sample_weight = whole.column(position)
+    elif is_series(sample_weight):
+        sample_weight = _in_order_of(X, sample_weight)
+    if is_record(X) and isinstance(y, (str, int, np.generic)) and _position(table, y) is None:
+        classes, codes = read_target([y], table.n_rows)  # the class of the one row
+    elif isinstance(y, str) or (isinstance(y, (int, np.integer)) and table.integer_names is not None):
         table, classes, codes = split_target(table, y)
     else:
+        _warn_of_other_order(X, y)
         classes, codes = read_target(y, table.n_rows)
     require_rows(table)
     return table, classes, codes, read_weights(sample_weight, table.n_rows)
+
+
+# -- rows with labels -------------------------------------------------------------------------------------------------
+
+
+def _same_rows_in_other_order(X: Any, values: Any) -> bool:
+    """Whether a frame and a Series of pandas have the same distinct row labels, but not in the same order."""
+    if not is_series(values) or not hasattr(X, "iloc") or len(X) != len(values) or X.index.equals(values.index):
+        return False
+    return bool(X.index.is_unique and values.index.is_unique and X.index.isin(values.index).all())
+
+
+def _in_order_of(X: Any, weights: Any) -> Any:
+    """The weights in the order of the rows of X, where both have the same row labels."""
+    return weights.loc[X.index] if _same_rows_in_other_order(X, weights) else weights
+
+
+def _warn_of_other_order(X: Any, y: Any) -> None:
+    """Say that classes are matched by position, as in scikit-learn, which permutes them on purpose."""
+    if _same_rows_in_other_order(X, y):
+        warn(
+            "X and y have the same row labels in another order. The classes are matched by position, as in "
+            "scikit-learn; use y.loc[X.index] to match them by label, or y.to_numpy() to keep this order."
+        )

@@ -63,7 +63,7 @@ class Contrast:
             decider.add_prior(scores, rows)
             result[rows] = against(scores, self.base)
 
-        self.scorer.run(table, self.schema.locate(table), finish, self.n_threads)
+        self.scorer.run(*self.schema.matched(table), finish, self.n_threads)
         decider.warn()
         return result
 
@@ -71,4 +71,4 @@ class Contrast:
         """What each cell adds to the log-odds, (rows, columns, classes)."""
         table = read_table(X)
         require_rows(table)
-        return against(self.scorer.evidence(table, self.schema.locate(table)), self.base)
+        return against(self.scorer.evidence(*self.schema.matched(table)), self.base)

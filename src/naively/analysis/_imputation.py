@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._table.read import is_record
 from naively._table.table import ArrayTable, SparseTable, Table
 from naively.families._distributions import Distribution
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -98,6 +99,8 @@ def filled(X: Any, fills: Sequence[Filling], names: Sequence[str]) -> Any:
         return _filled_array(X, fills)
     if hasattr(X, "tocsr"):
         return _filled_sparse(X, fills)
+    if is_record(X):
+        return _filled_record(X, fills, names)
     if isinstance(X, Mapping):
         return _filled_mapping(X, fills)
     if isinstance(X, (list, tuple)):
@@ -122,6 +125,15 @@ def _filled_sparse(X: Any, fills: Sequence[Filling]) -> Any:
         for row, value in zip(fill.rows.tolist(), fill.values, strict=True):
             result[row, fill.position] = value  # a missing cell is stored, so this changes no structure
     return result.asformat(X.format)
+
+
+def _filled_record(X: Any, fills: Sequence[Filling], names: Sequence[str]) -> Any:
+    """One row, a dict or a Series of pandas."""
+    result = dict(X) if isinstance(X, Mapping) else X.astype(object)
+    keys = {str(key): key for key in X.keys()}  # noqa: SIM118 (iterating over a Series gives its values)
+    for fill in fills:
+        result[keys[names[fill.position]]] = fill.values[0]
+    return result
 
 
 def _filled_mapping(X: Mapping[Any, Any], fills: Sequence[Filling]) -> dict[Any, Any]:

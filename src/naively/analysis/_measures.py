@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 
-from naively.typing import FloatArray, IntArray
+from naively.errors import InputError, ParameterError, brief
+from naively.typing import AnyArray, FloatArray, IntArray
 
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 """The log-loss takes no probability for smaller than this, so that one impossible row does not decide alone."""
@@ -43,6 +46,8 @@ def balanced_accuracy(log_proba: FloatArray, codes: IntArray, weights: FloatArra
 def kappa(log_proba: FloatArray, codes: IntArray, weights: FloatArray) -> float:
     """Cohen's kappa: the agreement with the truth beyond what chance would give, as a share of what is possible.
 
+    NaN where the truth and the answers are all of one class: chance alone would agree.
+
     Examples
     --------
     >>> kappa(np.log([[0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.1, 0.9]]), np.array([0, 0, 1, 1]), np.ones(4))
@@ -52,7 +57,7 @@ def kappa(log_proba: FloatArray, codes: IntArray, weights: FloatArray) -> float:
     share = table / table.sum()
     agreed, by_chance = np.trace(share), share.sum(axis=0) @ share.sum(axis=1)
     if by_chance >= 1:
-        return 1.0
+        return float("nan")
     return float((agreed - by_chance) / (1 - by_chance))
 
 
@@ -83,3 +88,70 @@ MEASURES = {
     "log_loss": Measure(log_loss, more_is_better=False),
     "brier": Measure(brier, more_is_better=False),
 }
+
+
+# -- scikit-learn's scorers -------------------------------------------------------------------------------------------
+
+
+class _Answered(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose answers are known: what scorers of scikit-learn ask.
+
+    Parameters
+    ----------
+    classes : ndarray
+    log_proba : ndarray of shape (n_rows, n_classes)
+    """
+
+    def __init__(self, classes: AnyArray, log_proba: FloatArray):
+        self.classes, self.log_proba = classes, log_proba
+        self.classes_ = classes
+
+    def predict(self, X: Any) -> AnyArray:
+        return np.asarray(self.classes[self.log_proba.argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        return np.exp(self.log_proba)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        return self.log_proba
+
+    def decision_function(self, X: Any) -> FloatArray:
+        proba = np.exp(self.log_proba)
+        return proba[:, 1] if proba.shape[1] == 2 else proba  # in the order of the log-odds, and finite
+
+
+def is_scorer(scoring: Any) -> bool:
+    """Whether something is a scorer of scikit-learn, as `make_scorer` makes it."""
+    return hasattr(scoring, "_score_func")
+
+
+def measure_of_scorer(scoring: Any, classes: AnyArray) -> Measure:
+    """The measure that a scorer of scikit-learn is, given as an object or by name.
+
+    Parameters
+    ----------
+    scoring : str or scorer
+        One for classifiers: "roc_auc", "f1_macro", "neg_log_loss", ...
+    classes : ndarray
+        The labels of the classes.
+    """
+    if scoring == "neg_log_loss":  # scikit-learn's needs all classes in every fold
+        return Measure(lambda *answer: -log_loss(*answer))
+    from sklearn.metrics import get_scorer
+
+    try:
+        scorer = get_scorer(scoring)
+    except (ValueError, TypeError) as error:
+        raise ParameterError(
+            f"scoring must be one of {', '.join(map(repr, MEASURES))}, the name of a scorer of scikit-learn such as "
+            f"'roc_auc' or 'f1_macro', or a function; got {brief(scoring)}."
+        ) from error
+
+    def score(log_proba: FloatArray, codes: IntArray, weights: FloatArray) -> float:
+        answered = _Answered(classes, log_proba)
+        try:
+            return float(scorer(answered, np.empty((len(codes), 0)), classes[codes], sample_weight=weights))
+        except (ValueError, TypeError) as error:
+            raise InputError(f"scoring={brief(scoring)} has no answer for one of the folds: {error}") from error
+
+    return Measure(score)

@@ -13,7 +13,7 @@ from naively._table.frames import tidy_frame
 from naively.analysis._discriminant import largest_weights, linear_factors
 from naively.errors import GapError, ParameterError
 from naively.families import Family
-from naively.families._information import p_values
+from naively.families._information import by_chance, p_values
 from naively.smoothing import Smoothing
 from naively.statistics._statistics import Statistics
 from naively.statistics.base import Statistic
@@ -71,12 +71,13 @@ def ranked(names: Sequence[str], fields: dict[str, AnyArray], like: Any = None) 
 
 
 def _information(group: Group) -> dict[str, Any]:
-    return {"score": group.family.information(*group.tables)}
+    chance = by_chance(group.family, group.tables)
+    return {"score": group.family.information(*group.tables) - chance, "by_chance": chance}
 
 
 def _likelihood_ratio(group: Group) -> dict[str, Any]:
     gain, freedom = group.family.likelihood_ratio(*group.tables)
-    return {"score": gain, "freedom": freedom, "p_value": p_values(gain, freedom)}
+    return {"score": gain, "freedom": freedom, "p_value": p_values(group.family, group.tables, gain, freedom)}
 
 
 def _effect(group: Group) -> dict[str, Any]:

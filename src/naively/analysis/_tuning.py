@@ -7,6 +7,7 @@ counted once for each distinct set of statistics that the points of the grid nee
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -21,7 +22,7 @@ from naively._table.results import Columns, Result, Shown
 from naively._table.table import Table
 from naively._table.target import read_rows
 from naively.analysis._folds import Folds, as_folds
-from naively.analysis._measures import MEASURES, Measure
+from naively.analysis._measures import MEASURES, Measure, is_scorer, measure_of_scorer
 from naively.classifier import NaiveBayes
 from naively.engines._registry import engine_of
 from naively.engines._threads import thread_count
@@ -43,7 +44,7 @@ class Tuning(Result):
     scores : dict from str to ndarray of shape (n_points, n_folds)
         What each measure said; the first measure decides. Leave-one-out has one column, of all rows.
     best_index_ : int
-        The point with the best mean, the first of equals.
+        The point with the best mean over the folds that have a score, the first of equals.
     best_score_ : float
         Its mean.
     best_model_ : NaiveBayes
@@ -73,9 +74,9 @@ class Tuning(Result):
         names = dict.fromkeys(name for point in self.points for name in point)
         columns = {name: _alike([point.get(name) for point in self.points]) for name in names}
         for name, by_fold in self.scores.items():
-            columns[name] = by_fold.mean(axis=1).tolist()
+            columns[name] = [_mean(folds) for folds in by_fold]
             if by_fold.shape[1] > 1:
-                columns[f"{name}_sd"] = by_fold.std(axis=1, ddof=1).tolist()
+                columns[f"{name}_sd"] = [_spread(folds) for folds in by_fold]
                 columns |= {f"{name}_{fold + 1}": by_fold[:, fold].tolist() for fold in range(by_fold.shape[1])}
         return {name: (np.asarray(cells).dtype.kind, cells) for name, cells in columns.items()}
 
@@ -111,12 +112,14 @@ def tune(
     X, y, sample_weight
         As in `NaiveBayes.fit`. The weights count in the scores as well.
     grid : dict of sequences, or sequence of dicts
-        All combinations of the values, or the points themselves: parameters of `NaiveBayes`.
+        All combinations of the values, or the points themselves: parameters of the model, and options of those that
+        are objects, as in ``{"families__ties": ["none", "feature"]}``.
     folds : int, "loo", splitter, or sequence of pairs, default=10
         How many folds; leave-one-out in closed form, for the recipe "textbook"; a scikit-learn splitter; or pairs of
         row numbers (train, test).
     scoring : str, callable, or sequence of these, default="accuracy"
-        "accuracy", "balanced_accuracy", "kappa", "log_loss" or "brier"; or a function of the classes, the probabilities
+        "accuracy", "balanced_accuracy", "kappa", "log_loss" or "brier"; a scorer of scikit-learn, by name ("roc_auc",
+        "neg_log_loss", "f1_macro", ...) or as `make_scorer` makes it; or a function of the classes, the probabilities
         (in the order of the sorted classes) and the weights, of which more is better. The first one decides.
     stratify : bool, default=True
         Give each fold its share of every class, where `folds` is a number.
@@ -167,7 +170,8 @@ def tune(
         for place, answer in enumerate(answers):
             for name, measure in measures.items():
                 scores[name][number, place] = measure.of(*answer)
-    decisive, means = next(iter(measures)), next(iter(scores.values())).mean(axis=1)
+    decisive = next(iter(measures))
+    means = np.array([_mean(by_fold) for by_fold in scores[decisive]])
     best = _first_best(means, measures[decisive].more_is_better)
     return Tuning(points, scores, best, float(means[best]), fitted[best])._of(X)
 
@@ -201,7 +205,7 @@ def as_points(grid: Any) -> list[dict[str, Any]]:
 
 def _candidate(model: NaiveBayes, point: Mapping[str, Any]) -> NaiveBayes:
     known = model.get_params(deep=False)
-    unknown = [name for name in point if name not in known]
+    unknown = [name for name in point if name.partition("__")[0] not in known]
     if unknown:
         raise ParameterError(f"grid names {unknown[0]!r}, which is no parameter of the model: {', '.join(known)}.")
     candidate: NaiveBayes = clone(model)
@@ -321,12 +325,10 @@ def _measures(scoring: Any, classes: AnyArray) -> dict[str, Measure]:
     for one in given:
         if isinstance(one, str) and one in MEASURES:
             measures[one] = MEASURES[one]
-        elif callable(one):
+        elif callable(one) and not is_scorer(one):
             measures[getattr(one, "__name__", "score")] = _measure_of(one, classes)
         else:
-            raise ParameterError(
-                f"scoring must be one of {', '.join(map(repr, MEASURES))}, or a function; got {brief(one)}."
-            )
+            measures[one if isinstance(one, str) else "score"] = measure_of_scorer(one, classes)
     if not measures:
         raise ParameterError("scoring must name at least one measure.")
     return measures
@@ -354,5 +356,17 @@ def _plain(value: Any) -> Any:
 
 
 def _mean_and_spread(scores: FloatArray) -> str:
-    spread = f" +- {scores.std(ddof=1):.4f}" if len(scores) > 1 else ""
-    return f"{scores.mean():.4f}{spread}"
+    spread = f" +- {_spread(scores):.4f}" if len(scores) > 1 else ""
+    return f"{_mean(scores):.4f}{spread}"
+
+
+def _mean(scores: FloatArray) -> float:
+    """The mean over the folds that have a score."""
+    known = scores[~np.isnan(scores)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _spread(scores: FloatArray) -> float:
+    """The standard deviation over the folds that have a score."""
+    known = scores[~np.isnan(scores)]
+    return float(known.std(ddof=1)) if len(known) > 1 else math.nan

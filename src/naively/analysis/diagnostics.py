@@ -61,7 +61,7 @@ def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bin
         - ``first``, ``second``: the columns;
         - ``information``: the conditional mutual information given the class, in bits, and ``corrected``, less what
           independent columns show on average;
-        - ``p_value``: of the G test of conditional independence;
+        - ``p_value``: of Pearson's test of conditional independence;
         - ``correlation``: of two columns of numbers, within the classes;
         - ``overcounted``: by how many bits per row the two speak for the row's true class in excess of what they say
           together, as naive Bayes adds them;
@@ -127,7 +127,7 @@ def independence(a: Any, b: Any, given: Any = None, sample_weight: Any = None, b
     Returns
     -------
     Independence
-        ``information`` (in nats), ``corrected``, ``statistic``, ``freedom`` and ``p_value`` of the G test.
+        ``information`` (in nats), ``corrected``, ``statistic``, ``freedom`` and ``p_value`` of Pearson's test.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def independence(a: Any, b: Any, given: Any = None, sample_weight: Any = None, b
 def _columns_of(model: NaiveBayes, table: Table) -> tuple[list[Column], list[str]]:
     """The model's columns that the table has, as numbers or codes."""
     schema = model.schema_
-    positions = schema.locate(table)
+    table, positions = schema.matched(table)
     columns, names = [], []
     for place, name in enumerate(schema.names):
         position = place if positions is None else int(positions[place])

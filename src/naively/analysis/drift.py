@@ -104,12 +104,11 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> Changes:
     -----
     Weights count as rows. Labels, yes and no, and numbers with a histogram (all recipes but "textbook") are compared by
     Pearson's chi-square test, numbers on bins. Where only moments are known, the divergence is that of two normal
-    distributions, and the test one of the means and one of the variances, which allows for tails as heavy as an
-    exponential's: columns with heavier ones can seem to have moved. Poisson columns are tested for equal rates, and
-    multinomial ones for their share among all. Of texts, the divergence is that of the distributions of their tokens,
-    and the test one of whether a text has a token, for each of the commonest (Bonferroni). The members of joint factors
-    are compared one by one, in the rows in
-    which all of them are known.
+    distributions, and the test one of the means: how far a variance moves by chance is up to moments that are not kept,
+    so a spread alone is not tested. Multinomial columns are tested for their share among all events, as if these were
+    independent: words that come in bursts can seem to have moved. Of texts, the divergence is that of the distributions
+    of their tokens, and the test one of whether a text has a token, for each of the commonest (Bonferroni). The members
+    of joint factors are compared one by one, in the rows in which all of them are known.
 
     Examples
     --------

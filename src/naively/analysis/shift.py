@@ -29,7 +29,20 @@ if TYPE_CHECKING:
 # -- the prior ------------------------------------------------------------------------------------------------------
 
 
-def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 100, tolerance: float = 1e-8) -> dict[Label, float]:
+class EstimatedPrior(dict[Label, float]):
+    """The share of each class, a dict, with what chance may have added.
+
+    Attributes
+    ----------
+    standard_error : dict
+        How far off each share may be by chance, as a standard deviation, because there are so few rows; by the
+        curvature of their likelihood. That the model may be wrong is not in it. 0 for a share at its bounds.
+    """
+
+    standard_error: dict[Label, float]
+
+
+def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 2000, tolerance: float = 1e-7) -> EstimatedPrior:
     """The class frequencies of rows without classes, by EM on the model's probabilities.
 
     It holds where the classes still look as they did and only their shares have changed. Use a model with calibrated
@@ -41,15 +54,16 @@ def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 100, tolerance
         Fitted.
     X : table
         As in `NaiveBayes.predict`.
-    n_iterations : int, default=100
+    n_iterations : int, default=2000
         Stop after so many steps, with a warning.
-    tolerance : float, default=1e-8
+    tolerance : float, default=1e-7
         Stop when no share moves by more than this.
 
     Returns
     -------
-    dict
-        The share of each class, for ``predict(X, prior=...)``. A class that the model's prior excludes keeps 0.
+    EstimatedPrior
+        A dict with the share of each class, for ``predict(X, prior=...)``, and ``standard_error``, a dict as well. A
+        class that the model's prior excludes keeps 0.
 
     References
     ----------
@@ -81,7 +95,38 @@ def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 100, tolerance
             f"The class frequencies still moved by more than {tolerance:g} after {n_iterations} steps of EM. Give it "
             "more with n_iterations, or ask for less with tolerance.",
         )
-    return dict(zip(model.classes_.tolist(), shares.tolist(), strict=True))
+    labels = model.classes_.tolist()
+    estimated = EstimatedPrior(zip(labels, shares.tolist(), strict=True))
+    estimated.standard_error = dict(zip(labels, standard_errors(likelihood, shares).tolist(), strict=True))
+    return estimated
+
+
+def standard_errors(likelihood: FloatArray, shares: FloatArray) -> FloatArray:
+    """The standard errors of the shares of a mixture, from the curvature of the log-likelihood at its maximum.
+
+    Parameters
+    ----------
+    likelihood : ndarray of shape (rows, classes)
+        Of each row in each class, up to a factor per row.
+    shares : ndarray of shape (classes,)
+
+    Examples
+    --------
+    Where every row tells its class, they are those of a binomial share:
+
+    >>> standard_errors(np.array([[1.0, 0.0]] * 10 + [[0.0, 1.0]] * 30), np.array([0.25, 0.75])).round(4)
+    array([0.0685, 0.0685])
+    """
+    result = np.zeros(len(shares))
+    inside = np.flatnonzero((shares > 1e-9) & (shares < 1 - 1e-9))
+    if len(inside) < 2:
+        return result
+    ratio = likelihood[:, inside] / (likelihood @ shares)[:, None]
+    score = ratio[:, :-1] - ratio[:, -1:]  # the derivative by each share, the last one making up for it
+    covariance = np.linalg.pinv(score.T @ score)
+    result[inside[:-1]] = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    result[inside[-1]] = np.sqrt(max(float(covariance.sum()), 0.0))
+    return result
 
 
 def mixture_of(
@@ -190,7 +235,7 @@ def learn_unlabelled(
 def _with_shared_out(model: NaiveBayes, table: Table, weights: FloatArray) -> Statistics:
     """The model's statistics plus those of rows that belong to each class by a weight (rows, classes)."""
     schema = model.schema_
-    positions = schema.locate(table)
+    table, positions = schema.matched(table)
     codes = np.zeros(table.n_rows, dtype=np.int64)
     n_threads = thread_count(model.n_threads)
     total = model.statistics_

@@ -105,7 +105,7 @@ def _add_plain(
     from naively._kernels.moments import add_power_sums
 
     for piece in rows.blocks(chunk, sums.shape[2], PIECE_CELLS):
-        if summary.nonnegative or summary.above is not None:
+        if summary.nonnegative or summary.above is not None or summary.unlike is not None:
             cells = ArrayTable(_numbers(rows, piece, positions, summary)).cells(None, slice(None))
         else:
             cells = rows.table.cells(positions, piece)
@@ -138,8 +138,8 @@ def _sparse_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Su
     if summary.nonnegative and (matrix.data < 0).any():
         row = int(np.searchsorted(matrix.indptr, np.flatnonzero(matrix.data < 0)[0], side="right")) - 1
         _numbers(rows, slice(row, row + 1), positions, summary)  # which says what is wrong
-    if summary.above is not None:
-        matrix = with_data(matrix, np.where(np.isfinite(matrix.data), matrix.data > summary.above, matrix.data))
+    if summary.above is not None or summary.unlike is not None:
+        matrix = with_data(matrix, _answered(matrix.data, summary))
     return sparse_power_sums(matrix, rows.codes, rows.weights, rows.n_classes, summary.squares, rows.n_threads)
 
 
@@ -160,9 +160,19 @@ def _numbers(rows: Rows, piece: slice, positions: IntArray | None, summary: Summ
             f"{piece.start + int(row)} has {float(block[row, column])!r}. Use families='exponential' for numbers of "
             "zero or more, 'gaussian' for any."
         )
-    if summary.above is not None:  # an infinity stays one, and is refused with the sums
-        block = np.where(np.isfinite(block), block > summary.above, block)
-    return block
+    return block if summary.above is None and summary.unlike is None else _answered(block, summary)
+
+
+def _answered(block: FloatArray, summary: Summary) -> FloatArray:
+    """Whether numbers are what is asked about, as 0 and 1; an infinity stays one, and is refused with the sums."""
+    if summary.unlike == "counts":
+        answer = (block < 0) | (block != np.floor(block))
+    elif summary.unlike == "binary":
+        answer = (block != 0) & (block != 1)
+    else:
+        assert summary.above is not None
+        answer = block > summary.above
+    return np.where(np.isfinite(block), answer, block)
 
 
 def _name(rows: Rows, positions: IntArray | None, place: Any) -> str:

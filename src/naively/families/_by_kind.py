@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
+from naively._table.table import Kind
 from naively.errors import ParameterError
 from naively.families._categorical import Categorical
 from naively.families._gaussian import Gaussian
 from naively.families.base import Family
+from naively.statistics._statistics import Statistics
 from naively.statistics.base import Summary
-from naively.typing import AnyArray
 
 
 @dataclass(frozen=True)
 class ByKind:
-    """Families for columns that are not named one by one, by what they hold when the model is first fitted.
+    """Families for columns that are not named one by one, by what they hold.
+
+    All rows that were learnt decide, in whatever batches they came: until the first number that is no count, a column
+    is one of counts.
 
     Parameters
     ----------
@@ -50,12 +52,6 @@ class ByKind:
             given = getattr(self, name)
             if not isinstance(given, Family) and (given is not None or name in ("numbers", "labels")):
                 raise ParameterError(f"ByKind({name}) must be a family such as Gaussian(), got {given!r}.")
-        kept = [set(family.summaries) for family in (self.numbers, self.counts, self.binary) if family is not None]
-        if any(own == other for place, own in enumerate(kept) for other in kept[:place]):
-            raise ParameterError(
-                "ByKind(numbers, counts, binary) must be families that keep different statistics, by which a fitted "
-                "model tells which was chosen. Name the columns: families={column: family, ...}."
-            )
 
     @classmethod
     def name(cls) -> str:
@@ -66,31 +62,58 @@ class ByKind:
         """The families by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @property
+    def undecided(self) -> Undecided | None:
+        """What is kept of a column of numbers until it is known which family reads it; None if there is no choice."""
+        if self.counts is None and self.binary is None:
+            return None
+        return Undecided(tuple(family for family in (self.numbers, self.counts, self.binary) if family is not None))
+
     def of_truths(self) -> Family:
         """The family of booleans."""
-        return self.labels if self.binary is None else self.binary
+        return self.labels if self.binary is None else self.undecided or self.binary
 
-    def of_numbers(self, values: AnyArray) -> Family:
-        """The family of a column of numbers that is seen for the first time."""
-        if self.binary is not None and are_binary(values):
+    def of_numbers(self, name: str, statistics: Statistics) -> Family:
+        """The family of a column of numbers, by all that has been learnt of it."""
+        if self.binary is not None and _all_like("binary", name, statistics):
             return self.binary
-        if self.counts is not None and are_counts(values):
+        if self.counts is not None and _all_like("counts", name, statistics):
             return self.counts
         return self.numbers
 
-    def of_kept(self, kept: tuple[Summary, ...]) -> Family:
-        """The family that was chosen for a column of numbers, from the statistics that were kept of it."""
-        candidates = (family for family in (self.binary, self.counts) if family is not None)
-        return next((family for family in candidates if set(family.summaries) == set(kept)), self.numbers)
+
+@dataclass(frozen=True)
+class Undecided(Family):
+    """Stands for the family of a column of numbers while rows are counted: what any of several families needs is kept.
+
+    Parameters
+    ----------
+    families : tuple of Family
+    """
+
+    accepts: ClassVar[tuple[Kind, ...]] = ("number", "truth", "empty")
+
+    families: tuple[Family, ...] = ()
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """Those of all families, which refuse no number yet, and how often the column is unlike counts, and 0 and 1."""
+        needed = [summary.lenient for family in self.families for summary in family.summaries]
+        return tuple(dict.fromkeys((*needed, *PROBES.values())))
+
+    def estimate(self, *statistics: Any, smoothing: Any) -> Any:
+        """There is none: a fitted model knows the family."""
+        raise NotImplementedError  # pragma: no cover
 
 
-def are_binary(values: AnyArray) -> bool:
-    """Whether all known numbers, and at least one is known, are 0 or 1."""
-    known = values[~np.isnan(values)]
-    return len(known) > 0 and bool(((known == 0) | (known == 1)).all())
+PROBES = {kind: Summary("moments", unlike=kind) for kind in ("counts", "binary")}
+"""How often a column is unlike each kind of number."""
 
 
-def are_counts(values: AnyArray) -> bool:
-    """Whether all known numbers, and at least one is known, are whole and not negative."""
-    known = values[~np.isnan(values)]
-    return len(known) > 0 and bool(((known >= 0) & (known == np.floor(known))).all())
+def _all_like(kind: str, name: str, statistics: Statistics) -> bool:
+    """Whether all known numbers of a column, and at least one is known, are of a kind."""
+    unlike: Any = statistics.table(PROBES[kind])
+    if name not in unlike.columns:
+        return False
+    place = unlike.columns.index(name)
+    return bool(unlike.observed.high[:, place].any() and not unlike.total.high[:, place].any())

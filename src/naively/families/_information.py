@@ -12,9 +12,11 @@ from scipy import special
 
 from naively.errors import GapError
 from naively.smoothing import NoSmoothing
+from naively.statistics._independence import independence_test
 from naively.statistics._information import (
     density_information,
     density_moments,
+    information_by_chance,
     mutual_information,
     standardised_gap,
     table_freedom,
@@ -36,6 +38,23 @@ def information(family: Family, tables: Sequence[Any]) -> FloatArray:
     edges = estimate.edges()
     varies = edges[0] < edges[-1]
     return np.where(varies, density_information(estimate.evidence, edges, shares), 0.0)
+
+
+def by_chance(family: Family, tables: Sequence[Any]) -> FloatArray:
+    """The bits that `information` shows on average of columns that tell nothing of the class.
+
+    A density that does not say how many parameters it has is taken to have one for each class.
+    """
+    cells = family.cells(*tables)
+    if cells is not None:
+        return np.array([information_by_chance(counts) for counts in cells])
+    weight = known_weight(tables)
+    rows = weight.sum(axis=0)
+    try:
+        _, freedom = family.likelihood_ratio(*tables)
+    except GapError:
+        freedom = np.maximum((weight > 0).sum(axis=0) - 1, 0)
+    return np.asarray(np.where(rows > 0, freedom / (2 * np.log(2) * np.where(rows > 0, rows, 1.0)), 0.0))
 
 
 def likelihood_ratio(family: Family, tables: Sequence[Any]) -> tuple[FloatArray, IntArray]:
@@ -90,6 +109,9 @@ def largest_effect(counts: FloatArray) -> float:
     return float(standardised_gap(weight, share, weight * share * (1 - share)).max(initial=0.0))
 
 
-def p_values(gain: FloatArray, freedom: IntArray) -> FloatArray:
-    """The chance of at least such a gain where the classes do not differ."""
+def p_values(family: Family, tables: Sequence[Any], gain: FloatArray, freedom: IntArray) -> FloatArray:
+    """The chance of at least such a gain where the classes do not differ; of counted cells by Pearson's test."""
+    cells = family.cells(*tables)
+    if cells is not None:
+        return np.array([independence_test(np.asarray(counts)[None]).p_value for counts in cells])
     return np.where(freedom > 0, special.chdtrc(np.maximum(freedom, 1), gain), 1.0)

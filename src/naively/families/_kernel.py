@@ -87,6 +87,11 @@ class Kernel(Family):
 
     leaves_out_exactly: ClassVar[bool] = False
 
+    @property
+    def compares_rows(self) -> bool:  # type: ignore[override]
+        """Whether it is a density: that of scores is not one of the values, and one that is held has no end."""
+        return self.background and not self.scores
+
     bandwidth: Literal["silverman", "nrd0"] | float | tuple[float, ...] = "silverman"
     adjust: float = 1.0
     scores: bool = False

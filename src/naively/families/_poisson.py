@@ -63,7 +63,8 @@ class Poisson(Family):
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
-        return (Summary("moments", observed=True, nonnegative=True),)
+        # The squares are for comparisons: counts vary more than Poisson's distribution has them.
+        return (Summary("moments", observed=True, squares=True, nonnegative=True),)
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 

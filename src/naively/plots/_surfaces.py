@@ -65,7 +65,7 @@ def plot_decision_surface(
     model._require_fitted()
     members = _two_numeric(model, columns)
     table = read_table(X)
-    positions = model.schema_.locate(table)
+    table, positions = model.schema_.matched(table)
     there = np.array(members) if positions is None else positions[members]
     if (there < 0).any():
         raise ParameterError(f"X lacks one of the columns {columns!r}, whose range is to be shown.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -10,8 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from naively._by_label import by_label
 from naively._checks import require_number
-from naively._scoring.decision import log_prior
+from naively._scoring.decision import accuracy, log_prior
 from naively._state import learning_lock
 from naively._table.target import read_rows, read_target
 from naively.classifier import NaiveBayes
@@ -184,6 +186,21 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._ready().predict(self._read(X), prior=self._prior_of_answers())
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy: the share of the rows whose class is predicted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        table, classes, codes, weights = read_rows(X, y, sample_weight)
+        return accuracy(classes[codes], self.predict(table), weights)
+
     def predict_proba(self, X: Any) -> FloatArray:
         """The probability of each class.
 
@@ -300,7 +317,11 @@ class DiscreteDropIn(DropIn):
     def _prior(self) -> Any:
         if self.class_prior is None:
             return "estimated" if self.fit_prior else "uniform"
-        prior = np.asarray(self.class_prior, dtype=np.float64)
+        given = by_label(self.class_prior, "class_prior")
+        if isinstance(given, Mapping):
+            total = sum(given.values())
+            return {label: weight / total for label, weight in given.items()}
+        prior = np.asarray(given, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             return prior / prior.sum()
 

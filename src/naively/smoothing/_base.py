@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._by_label import by_label
 from naively._checks import LARGEST_PARAMETER
 from naively.errors import ParameterError
 from naively.typing import FloatArray
@@ -101,6 +102,12 @@ def per_value(where: str, given: Mapping[Any, float] | Sequence[float], labels: 
             f"{where} has {len(given)} entries but the column has {len(labels)} values: {list(labels)[:10]}."
         )
     return np.asarray(given, dtype=np.float64)
+
+
+def numbers_by_value(smoothing: Smoothing, name: str) -> None:
+    """Turn an option that is a Series into what it says: a dict by value or, without labels, a list."""
+    given = getattr(smoothing, name)
+    object.__setattr__(smoothing, name, by_label(given, f"{type(smoothing).__name__}({name})"))
 
 
 def finite_numbers(where: str, given: Any) -> list[float]:

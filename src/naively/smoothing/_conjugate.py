@@ -11,7 +11,7 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.errors import ParameterError
-from naively.smoothing._base import Smoothing, finite_numbers, per_value
+from naively.smoothing._base import Smoothing, finite_numbers, numbers_by_value, per_value
 from naively.typing import FloatArray
 
 PerValue: TypeAlias = float | Mapping[Any, float] | Sequence[float]
@@ -24,7 +24,7 @@ class Dirichlet(Smoothing):
     Parameters
     ----------
     beta : float, mapping or sequence, default=2.0
-        The prior's parameters: one for all, by value, or in the sorted order of the values.
+        The prior's parameters: one for all, by value (a dict or a Series), or in the sorted order of the values.
     estimator : "map" or "mean", default="map"
         The posterior's mode, with ``beta - 1`` imaginary examples (so `beta` must be at least 1), or its mean, with
         ``beta`` of them.
@@ -42,6 +42,7 @@ class Dirichlet(Smoothing):
     def __post_init__(self) -> None:
         if self.estimator not in ("map", "mean"):
             raise ParameterError(f"Dirichlet(estimator) must be 'map' or 'mean', got {self.estimator!r}.")
+        numbers_by_value(self, "beta")
         values = finite_numbers("Dirichlet(beta)", [self.beta] if isinstance(self.beta, Real) else self.beta)
         least = 1 if self.estimator == "map" else 0
         if min(values) < least:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from naively._by_label import by_label
 from naively._checks import require_number
 from naively.errors import ParameterError
 from naively.smoothing._base import Smoothing, finite_numbers
@@ -106,6 +107,12 @@ class PerColumn(Smoothing):
     tau: Sequence[float] = ()
 
     def __post_init__(self) -> None:
+        given = by_label(self.tau, "PerColumn(tau)")
+        if isinstance(given, Mapping):
+            raise ParameterError(
+                "PerColumn(tau) holds numbers in the order of the columns, but it was given labels. Give smoothing= a "
+                "dict by column instead."
+            )
         object.__setattr__(self, "tau", tuple(map(float, finite_numbers("PerColumn(tau)", self.tau))))
         if min(self.tau) < 0:
             raise ParameterError(f"PerColumn(tau) must hold numbers of zero or more, got {min(self.tau)!r}.")

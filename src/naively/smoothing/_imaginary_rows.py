@@ -11,7 +11,7 @@ import numpy as np
 
 from naively._checks import require_number
 from naively.errors import ParameterError
-from naively.smoothing._base import Smoothing, finite_numbers, per_value, share, shares
+from naively.smoothing._base import Smoothing, finite_numbers, numbers_by_value, per_value, share, shares
 from naively.typing import FloatArray
 
 OPINIONS = ("uniform", "marginal", "classes", "features")
@@ -29,7 +29,8 @@ class MEstimate(Smoothing):
     p : "uniform", "marginal", "classes", "features", mapping or sequence, default="uniform"
         The prior opinion: every value alike; the frequencies over all rows; the mean over the classes of their
         frequencies, each class counting the same; the mean, within a class, of the frequencies of all columns that have
-        the same values; or probabilities that sum to one, by value or in the sorted order of the values.
+        the same values; or probabilities that sum to one, by value (a dict or a Series) or in the sorted order of the
+        values.
 
     Notes
     -----
@@ -55,6 +56,7 @@ class MEstimate(Smoothing):
                     f"{self.p!r}."
                 )
             return
+        numbers_by_value(self, "p")
         values = finite_numbers("MEstimate(p)", self.p)
         if min(values) < 0 or not math.isclose(sum(values), 1.0, abs_tol=1e-9):
             raise ParameterError(

@@ -170,7 +170,11 @@ def two_sided(deviation: FloatArray) -> FloatArray:
 
 
 def compare_in_parts(
-    tests: list[FloatArray], known: FloatArray, rows: FloatArray, bits: Callable[[FloatArray], FloatArray]
+    tests: list[FloatArray],
+    known: FloatArray,
+    rows: FloatArray,
+    bits: Callable[[FloatArray], FloatArray],
+    n_parameters: int = 1,
 ) -> tuple[Change, FloatArray]:
     """A change that is tested in parts, one of them the missing cells: the surest, times their number (Bonferroni).
 
@@ -184,6 +188,8 @@ def compare_in_parts(
         The weight of the rows.
     bits : callable
         Gives the divergence from the shares of missing cells, (2, classes, columns).
+    n_parameters : int, default=1
+        How many parameters the distributions of known cells have.
     """
     every = np.broadcast_to(rows[:, :, None], known.shape)
     cells = with_missing(known[..., None], every)
@@ -191,4 +197,5 @@ def compare_in_parts(
     p_values = [np.where((known > 0).all(axis=0), p_value, 1.0) for p_value in tests]
     n_parts = len(tests) + missing.any(axis=0)
     p_value = np.minimum(1.0, n_parts * np.min([*p_values, compare_cells(cells).p_value], axis=0))
-    return Change(bits(missing), by_chance(n_parts, np.where(every > 0, every, 1.0)), p_value), every
+    free = n_parameters + missing.any(axis=0)
+    return Change(bits(missing), by_chance(free, np.where(every > 0, every, 1.0)), p_value), every

@@ -34,11 +34,13 @@ class Independence(Result, _Test):
     corrected : float
         The same less what counts of independent labels show on average, ``freedom / (2 n)``; it may be negative.
     statistic : float
-        ``G = 2 n information``.
+        Pearson's chi-square, summed over the classes.
     freedom : int
         The degrees of freedom: ``(values of A - 1) (values of B - 1)``, summed over the classes.
     p_value : float
-        The probability of a statistic as large under independence, by the chi-square distribution.
+        The probability of a statistic as large under independence, given how often each value occurs in each class.
+        Its mean and variance are then known exactly, however rare the values are; a gamma distribution that has both
+        takes the place of the chi-square distribution, which is its limit for many rows.
     """
 
     __slots__ = ()
@@ -68,7 +70,7 @@ def conditional_mutual_information(counts: FloatArray) -> float:
 
 
 def independence_test(counts: FloatArray) -> Independence:
-    """The G test of independence within each class, from counts (classes, values of A, values of B).
+    """Pearson's test of independence within each class, from counts (classes, values of A, values of B).
 
     A value that does not occur in a class takes no degree of freedom there.
 
@@ -82,10 +84,50 @@ def independence_test(counts: FloatArray) -> Independence:
     information = conditional_mutual_information(counts)
     rows, columns = (counts.sum(axis=axis) > 0 for axis in (2, 1))
     freedom = int((np.maximum(rows.sum(axis=1) - 1, 0) * np.maximum(columns.sum(axis=1) - 1, 0)).sum())
-    statistic = 2.0 * total * information
-    p_value = float(gammaincc(freedom / 2.0, statistic / 2.0)) if freedom else 1.0
+    tables = [_occurring(table) for table in counts]
+    statistic = sum(_chi_square(table) for table in tables)
+    moments = np.array([_chi_square_moments(table) for table in tables])
+    p_value = _gamma_tail(statistic, *moments.sum(axis=0)) if freedom else 1.0
     corrected = information - freedom / (2.0 * total) if total else 0.0
     return Independence(information, corrected, statistic, freedom, p_value)
+
+
+def _occurring(table: FloatArray) -> FloatArray:
+    """A table of counts without the rows and columns of values that do not occur."""
+    return np.asarray(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0])
+
+
+def _chi_square(table: FloatArray) -> float:
+    """Pearson's statistic of a table of counts."""
+    if not table.size:
+        return 0.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    return float(((table - expected) ** 2 / expected).sum())
+
+
+def _chi_square_moments(table: FloatArray) -> tuple[float, float]:
+    """The mean and the variance of Pearson's statistic over all tables with these margins, if A and B are independent.
+
+    The mean is ``n / (n - 1)`` for each degree of freedom; the variance is Haldane's (1940) in the form of Dawson
+    (1954). Where rows have weights, they count as so many rows.
+    """
+    n = float(table.sum())
+    n_rows, n_columns = table.shape
+    if min(n_rows, n_columns) < 2 or n <= 1:
+        return 0.0, 0.0
+    spread, skew = [], []
+    for size, margin in ((n_rows, table.sum(axis=1)), (n_columns, table.sum(axis=0))):
+        spread.append((size - 1) * (n - size) / (n - 1))
+        skew.append(((n / margin).sum() - size**2) / max(n - 2, 1.0))
+    plain = 2 * n / max(n - 3, 1.0) * (spread[0] - skew[0]) * (spread[1] - skew[1])
+    return n / (n - 1) * (n_rows - 1) * (n_columns - 1), max(plain + n**2 / (n - 1) * skew[0] * skew[1], 0.0)
+
+
+def _gamma_tail(statistic: float, mean: float, variance: float) -> float:
+    """The probability that a gamma variable of this mean and variance is at least so large; 1 if it cannot vary."""
+    if variance <= 1e-12 * mean**2:
+        return 1.0
+    return float(gammaincc(mean**2 / variance, statistic * mean / variance))
 
 
 def maximum_spanning_tree(weights: FloatArray, root: int) -> list[tuple[int | None, int]]:

@@ -33,6 +33,60 @@ def mutual_information(counts: FloatArray) -> float:
     return max(float(special.rel_entr(counts, expected).sum() / total / np.log(2)), 0.0)
 
 
+MOST_EXACT = 1024
+"""The expected information of values that occur more often is that of the chi-square distribution."""
+
+
+def information_by_chance(counts: FloatArray) -> float:
+    """The information, in bits, that a table of counts shows on average where its cells tell nothing of its rows.
+
+    The mean is over all tables with the same margins: the rows are dealt out anew, as in a hypergeometric distribution.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (classes, cells)
+
+    Examples
+    --------
+    A value in each row, which then seems to tell all, and two values in many rows:
+
+    >>> round(information_by_chance(np.eye(6)), 6), round(mutual_information(np.eye(6)), 6)
+    (2.584963, 2.584963)
+    >>> round(information_by_chance(np.full((2, 2), 500.0)) * 2 * 2000 * np.log(2), 2)
+    1.0
+    """
+    of_class, of_value = counts.sum(axis=1), counts.sum(axis=0)
+    of_class, of_value = of_class[of_class > 0], of_value[of_value > 0]
+    total = float(counts.sum())
+    if len(of_class) < 2 or len(of_value) < 2 or total <= 1:
+        return 0.0
+    excess = 0.0
+    for size, n_values in zip(*np.unique(of_value, return_counts=True), strict=True):
+        excess += n_values * _expected_excess(float(size), of_class, total)
+    return max(float(excess / total / np.log(2)), 0.0)
+
+
+def _expected_excess(size: float, of_class: FloatArray, total: float) -> float:
+    """By how much ``x log x``, x the rows of a class among `size` of all, exceeds its value at the mean, on average."""
+    mean = size * of_class / total
+    if size > MOST_EXACT or not size.is_integer() or not total.is_integer():
+        variance = mean * (1 - of_class / total) * (total - size) / (total - 1)
+        return float((variance / (2 * mean)).sum())
+    drawn = np.arange(int(size) + 1.0)[:, None]
+    possible = (drawn <= of_class) & (size - drawn <= total - of_class)
+    logs = (
+        _log_choose(of_class, np.where(possible, drawn, 0.0))
+        + _log_choose(total - of_class, np.where(possible, size - drawn, 0.0))
+        - _log_choose(np.asarray(total), np.asarray(size))
+    )
+    probability = np.where(possible, np.exp(logs), 0.0)
+    return float(((probability * special.xlogy(drawn, drawn)).sum(axis=0) - special.xlogy(mean, mean)).sum())
+
+
+def _log_choose(n: FloatArray, k: FloatArray) -> FloatArray:
+    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
+
+
 def counted(counts: FloatArray, logs: FloatArray) -> float:
     """The sum of counts times logarithms, in which what was never counted adds nothing, be it impossible or not.
 

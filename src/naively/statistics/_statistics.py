@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
@@ -123,8 +124,12 @@ class Statistics:
         return Statistics(self.classes, self.class_weight * factor, tables, kept, peak)
 
     def table(self, summary: Summary) -> Statistic:
-        """The statistics of that kind; empty ones if no column has them."""
-        return self.tables.get(summary) or empty_table(summary, (), len(self.classes))
+        """The statistics of that kind; empty ones if no column has them.
+
+        Sums of counts may have been kept without refusing other numbers, see `naively.families.ByKind`.
+        """
+        found = self.tables.get(summary) or self.tables.get(summary.lenient)
+        return found or empty_table(summary, (), len(self.classes))
 
     def _kept_with(self, other: Statistics) -> KeptRows | None:
         """The sample of both; none if one of them has rows but kept none."""
@@ -169,21 +174,23 @@ class Statistics:
     def _with_tables_of(self, other: Statistics) -> Statistics:
         """The statistics with empty tables for the summaries that only the other has."""
         tables = dict(self.tables)
-        for summary, table in other.tables.items():
+        for summary in other.tables:
             if summary not in tables:
                 tables[summary] = empty_table(summary, (), len(self.classes))
-            _refuse_clash(tables, summary, table)
+        _refuse_clash(self.tables, other.tables)
         return replace(self, tables=tables)
 
 
-def _refuse_clash(tables: Mapping[Summary, Statistic], summary: Summary, table: Statistic) -> None:
-    for other_summary, other in tables.items():
-        kinds = {other_summary.kind, summary.kind}
-        beside = kinds in ({"moments", "histogram"}, {"joint"}, {"tokens"})  # both are kept of some columns
-        if other_summary != summary and not beside and (shared := set(other.columns) & set(table.columns)):
+def _refuse_clash(first: Mapping[Summary, Statistic], second: Mapping[Summary, Statistic]) -> None:
+    """Refuse a column of which each side keeps what the other does not."""
+    columns = [{summary: set(table.columns) for summary, table in tables.items()} for tables in (first, second)]
+    for (one, of_one), (other, of_other) in product(columns[0].items(), columns[1].items()):
+        beside = {one.kind, other.kind} in ({"moments", "histogram"}, {"joint"}, {"tokens"})  # kept of some columns
+        shared = (of_one & of_other) - columns[0].get(other, set()) - columns[1].get(one, set())
+        if one != other and not beside and shared:
             raise SchemaError(
-                f"Column {sorted(shared)[0]!r} was counted in two ways: one model has {other_summary.words}; the other "
-                f"has {summary.words}. Use the same families and factors in both models."
+                f"Column {sorted(shared)[0]!r} was counted in two ways: one model has {one.words}; the other has "
+                f"{other.words}. Use the same families and factors in both models."
             )
 
 

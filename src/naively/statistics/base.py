@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from naively._text.tokenise import View
 from naively.errors import ForgetError, Gap, listed
 from naively.typing import AnyArray, FloatArray, IntArray
+
+UNLIKE = {"counts": "a count", "binary": "0 and 1"}
+"""What a column can be found to be none of, in words."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Summary:
         Whether the sums of logarithms are wanted; numbers that are not above 0 are then refused.
     above : float, optional
         Sum not x but whether x is above this.
+    unlike : "counts" or "binary", optional
+        Sum not x but whether x is none of these: no whole number of zero or more, or neither 0 nor 1.
     nonnegative : bool
         Refuse negative numbers.
     labels, numbers : tuples of str
@@ -55,6 +60,7 @@ class Summary:
     view: View | None = None
     most_cells: int | None = None
     logs: bool = False
+    unlike: Literal["counts", "binary"] | None = None
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -86,6 +92,11 @@ class Summary:
         return self.kind != "joint" or column in self.members
 
     @property
+    def lenient(self) -> Summary:
+        """What is kept instead where negative numbers are not refused: their squares tell what can be forgotten."""
+        return replace(self, nonnegative=False, squares=True) if self.nonnegative else self
+
+    @property
     def words(self) -> str:
         """What is kept of a column, and for which families, in the words of a message."""
         if self.kind == "counts":
@@ -103,12 +114,16 @@ class Summary:
         return self._words_of_moments()
 
     def _words_of_moments(self) -> str:
+        if self.unlike is not None:
+            return f"how often it is unlike {UNLIKE[self.unlike]}, for ByKind()"
         if self.above is not None:
             return f"how often it is above {self.above:g}, for Bernoulli({self.above:g})"
+        if self.squares and self.nonnegative:
+            return "sums and squares of numbers of zero or more, for Poisson() or Exponential()"
         if self.squares:
             return "sums and squares, for Gaussian() or StudentT()"
         if self.observed:
-            return "sums of counts or shares, for Poisson() or Bernoulli(None)"
+            return "sums of shares, for Bernoulli(None)"
         return "sums of counts that share a total, for Multinomial() or Complement()"
 
 

@@ -6,6 +6,7 @@ far, and trying one more is adding its slab. Nothing is fitted again.
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass
 from itertools import pairwise
@@ -70,7 +71,7 @@ def forward_selection(
     sample_weight: Any = None,
     *,
     max_features: int | None = None,
-    min_gain: float = 0.0,
+    min_gain: float | None = None,
 ) -> ForwardSelection:
     """Choose columns one after the other, each the one that makes the classes of left-out rows most probable.
 
@@ -82,8 +83,9 @@ def forward_selection(
         As in `NaiveBayes.fit`.
     max_features : int, optional
         End after so many.
-    min_gain : float, default=0.0
-        End where the best of the others gains no more than this, in nats.
+    min_gain : float, optional
+        End where the best of the others gains no more than this, in nats; by default 2 and the logarithm of the number
+        of columns, which the best of so many columns that tell nothing seldom gains.
 
     Returns
     -------
@@ -108,6 +110,7 @@ def forward_selection(
     ended: no gain; 2 columns left out
     """
     most = _checked(model, max_features, min_gain)
+    least = None if min_gain is None else float(min_gain)
     fitted = clone(model).fit(X, y, sample_weight)
     rows, decider = fitted._learnt_rows(X, y, sample_weight)
     names, n_classes = fitted.schema_.names, len(fitted.classes_)
@@ -120,7 +123,9 @@ def forward_selection(
     families, smoothings = fitted._checked_families(recipe), fitted._smoothings(names, recipe)
     n_threads = thread_count(fitted.n_threads)
     evidence = left_out_evidence(fitted.schema_, families, smoothings, fitted.statistics_, rows, n_threads)
-    chosen, path, gains, reason = _climb(evidence, decider, rows.codes, rows.weights, most, float(min_gain))
+    chosen, path, gains, reason = _climb(
+        evidence, decider, rows.codes, rows.weights, most, 2 + math.log(len(names)) if least is None else least
+    )
     return ForwardSelection(
         [names[place] for place in chosen],
         [after - before for before, after in pairwise(path)],
@@ -139,7 +144,8 @@ def _checked(model: Any, max_features: Any, min_gain: Any) -> float:
             "NaiveBayes('textbook', families=...), for example with families=Stacked(), and give the chosen columns to "
             "the other recipe."
         )
-    if isinstance(min_gain, bool) or not isinstance(min_gain, numbers.Real) or not np.isfinite(float(min_gain)):
+    is_number = isinstance(min_gain, numbers.Real) and not isinstance(min_gain, bool)
+    if min_gain is not None and not (is_number and np.isfinite(float(min_gain))):
         raise ParameterError(f"min_gain must be a finite number, got {min_gain!r}.")
     if max_features is None:
         return np.inf
