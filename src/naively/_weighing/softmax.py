@@ -215,11 +215,6 @@ def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -
     return -float(row_weights @ log_proba[np.arange(len(target)), target])
 
 
-def one_repetition(weights: FloatArray) -> FloatArray:
-    """What is left out of a row that counts as several: one of its repetitions."""
-    return np.minimum(weights, 1.0)
-
-
 def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
     """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
