@@ -31,6 +31,7 @@ from naively._table.results import Columns, Result, one_row
 from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
+from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
@@ -1457,7 +1458,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._prior(self.prior)
 
     def _prior(self, prior: Any) -> FloatArray:
-        return class_prior(prior, self._prior_rule(), self.classes_, self.statistics_.class_weight.high)
+        weighs = as_recipe(self.recipe).tempering is not None
+        weight = class_rows(self.statistics_) if weighs else self.statistics_.class_weight.high
+        return class_prior(prior, self._prior_rule(), self.classes_, weight)
 
     def _prior_rule(self) -> Smoothing:
         if self.prior_smoothing is not None:

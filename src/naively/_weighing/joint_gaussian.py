@@ -305,8 +305,8 @@ def choose_joint_gaussian(
 ) -> tuple[JointGaussian, FloatArray]:
     """The prior strength with the least tempered leave-one-out log-loss, and its left-out scores.
 
-    ``removed`` (rows,) is what each row gave to the moments, ``other_scores`` (rows, classes) what the other columns add
-    to each score.
+    ``removed`` (rows,) is what each row gave to the moments, and ``other_scores`` (rows, classes) what the other
+    columns add to each score.
     """
     scale = prior_scale(moments)
     n_columns = rescaled.shape[1]

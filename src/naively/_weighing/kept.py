@@ -7,17 +7,20 @@ average (Kish), so that pseudo-counts and penalties, which are numbers of rows, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from naively.statistics._kept_rows import LARGEST_HASH, KeptRows, mixed
 from naively.statistics._statistics import Statistics
-from naively.typing import FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 FOLDS = 4
 MOST_UNITS = 64
 """The occurrences of a row are dealt to the folds in at most so many parts."""
+
+CHANCE = 0.01
+"""A row that occurs more than once although fewer rows than this would be expected is a copy."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -51,13 +54,52 @@ def in_rows(statistics: Statistics) -> Statistics:
     """The statistics with all weights divided by that of a typical row, so that they count rows.
 
     The weights of the single occurrences then add up to their effective number, ``sum(w) ** 2 / sum(w ** 2)``: rows
-    that weigh alike count one each, and rows that have decayed to next to nothing do not count.
+    that weigh alike count one each, and rows that have decayed to next to nothing do not count. Copies of a row are
+    counted as one occurrence of it.
     """
-    kept = statistics.kept
-    if kept is None or not kept.weights.any():
+    if statistics.kept is None or not statistics.kept.weights.any():
         return statistics
-    typical = _typical(_standing_for_all(kept, statistics.class_weight.high), removed_weights(kept))
+    class_weights = statistics.class_weight.high
+    kept = _without_copies(statistics.kept, class_weights)
+    typical = _typical(_standing_for_all(kept, class_weights), removed_weights(kept))
+    statistics = replace(statistics, kept=kept)
     return statistics if typical == 1.0 else statistics.scaled(1.0 / typical)
+
+
+def _without_copies(kept: KeptRows, class_weights: FloatArray) -> KeptRows:
+    """The kept rows, those that are copies of one row counted as one occurrence.
+
+    Rows of few values repeat by chance, and each repetition is a row of its own. Where not even `CHANCE` repetitions
+    would be expected if the columns were independent within the class, as with most rows that hold measured numbers, a
+    repetition is a copy: it tells no more than the row did, and the row must not be judged by it.
+    """
+    again = np.flatnonzero(kept.occurrences > 1)
+    if not len(again):
+        return kept
+    n_kept = np.bincount(kept.codes, kept.occurrences, len(class_weights))
+    n_all = n_kept * _rows_per_kept_row(kept, class_weights)
+    expected = np.log(n_all[kept.codes[again]])
+    for cells in kept.columns.values():
+        values = _as_codes(cells)
+        pairs, place = np.unique(kept.codes * (values.max() + 1) + values, return_inverse=True)
+        n_here = np.bincount(place, kept.occurrences, len(pairs))
+        expected += np.log(n_here[place[again]] / n_kept[kept.codes[again]])
+    occurrences = kept.occurrences.copy()
+    occurrences[again[expected < np.log(CHANCE)]] = 1
+    return replace(kept, occurrences=occurrences)
+
+
+def _as_codes(cells: AnyArray) -> IntArray:
+    """Numbers of the distinct cells; missing ones are one of them."""
+    if cells.dtype.kind == "f":
+        return np.unique(cells, return_inverse=True)[1]
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(cell, len(known)) for cell in cells.tolist()], dtype=np.int64)
+
+
+def class_rows(statistics: Statistics) -> FloatArray:
+    """The weight of the rows of each class (classes,), in rows."""
+    return in_rows(Statistics(statistics.classes, statistics.class_weight, {}, statistics.kept)).class_weight.high
 
 
 def removed_weights(kept: KeptRows) -> FloatArray:
@@ -82,10 +124,15 @@ def sample_weights(kept: KeptRows, class_weights: FloatArray) -> FloatArray:
 
 def _standing_for_all(kept: KeptRows, class_weights: FloatArray) -> FloatArray:
     """The weights of the kept rows, those of each class multiplied so that they add up to that of all its rows."""
-    if kept.threshold == LARGEST_HASH:  # they are all rows
-        return kept.weights
-    of_class = np.bincount(kept.codes, kept.weights, len(class_weights))
-    return kept.weights * (class_weights / np.where(of_class > 0, of_class, 1.0))[kept.codes]
+    return np.asarray(kept.weights * _rows_per_kept_row(kept, class_weights)[kept.codes])
+
+
+def _rows_per_kept_row(kept: KeptRows, class_weights: FloatArray) -> FloatArray:
+    """How many rows a kept row of each class stands for (classes,)."""
+    if kept.threshold == LARGEST_HASH:  # all rows are kept
+        return np.ones(len(class_weights))
+    weights = np.bincount(kept.codes, kept.weights, len(class_weights))
+    return np.divide(class_weights, weights, out=np.ones(len(class_weights)), where=weights > 0)
 
 
 def _typical(weights: FloatArray, of_one: FloatArray) -> float:

@@ -3,11 +3,11 @@
 Every row has a 64-bit hash of its content. The sample is all rows whose hash is no larger than a threshold, equal rows
 once, with the weight they have together and the number of times that they occurred. The threshold starts at the largest
 hash there is, so that all rows are kept; when more distinct rows come than there are places it falls, and it never
-rises again. Beside it each class has a threshold of its own, for an equal share of half as many places, which falls only
-after the first has: a row is kept if its hash is no larger than the higher of the two, so that rare classes stay in the
-sample. The thresholds depend on the rows alone, not on the order in which they came or on how they were cut; two samples
-merge at the lower of their thresholds. What is forgotten was in the sample just if its hash says so, so a row that was
-learnt can always be forgotten.
+rises again. Beside it each class has a threshold of its own, for an equal share of half as many places, which falls
+only after the first has: a row is kept if its hash is no larger than the higher of the two, so that rare classes stay
+in the sample. The thresholds depend on the rows alone, not on the order in which they came or on how they were cut; two
+samples merge at the lower of their thresholds. What is forgotten was in the sample just if its hash says so, so a row
+that was learnt can always be forgotten.
 """
 
 from __future__ import annotations
