@@ -23,6 +23,8 @@ MAX_ITERATIONS = 150
 RELATIVE_GAIN = 1e-6
 TINY = 1e-12
 MIN_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE = -4.0, 1.0
+SURPRISES = 2.0
+"""The number of rows with any class at all that a temperature reckons with."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,9 @@ def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -
 def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
     """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
-    The loss is convex in T, so a safeguarded Newton search in one variable is exact.
+    Beside the rows the loss counts `SURPRISES` more (Platt, 1999), which have their scores but the classes as often as
+    all rows have them: a few rows without an error are no proof that there will never be one. The loss is convex in T,
+    so a safeguarded Newton search in one variable is exact.
 
     Parameters
     ----------
@@ -229,7 +233,9 @@ def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArr
     if not (scores != scores[:, :1]).any():
         return 1.0
     centred = scores - scores.max(axis=1, keepdims=True)
-    own = centred[np.arange(len(target)), target]
+    frequency = np.bincount(target, row_weights, scores.shape[1]) + 1.0
+    surprise = SURPRISES / (float(row_weights.sum()) + SURPRISES)
+    own = (1 - surprise) * centred[np.arange(len(target)), target] + surprise * centred @ (frequency / frequency.sum())
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))
     temperature = 1.0
     for _ in range(60):
