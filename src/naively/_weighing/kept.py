@@ -22,6 +22,9 @@ MOST_UNITS = 64
 CHANCE = 0.01
 """A row that occurs more than once although fewer rows than this would be expected is a copy."""
 
+LARGEST_FACTOR = 1e150
+"""What sums can be multiplied by at once without an overflow."""
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -63,6 +66,8 @@ def in_rows(statistics: Statistics) -> Statistics:
     kept = _without_copies(statistics.kept, class_weights)
     typical = _typical(_standing_for_all(kept, class_weights), removed_weights(kept))
     statistics = replace(statistics, kept=kept)
+    while typical < 1 / LARGEST_FACTOR:
+        statistics, typical = statistics.scaled(LARGEST_FACTOR), typical * LARGEST_FACTOR
     return statistics if typical == 1.0 else statistics.scaled(1.0 / typical)
 
 
