@@ -158,7 +158,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, counts pairs on all of them and fits weights on at
-        most 4096. More rows give better weights and take longer.
+        most 4096. Rare classes have places of their own beside these. More rows give better weights and take longer.
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.

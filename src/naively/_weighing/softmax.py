@@ -23,8 +23,6 @@ MAX_ITERATIONS = 150
 RELATIVE_GAIN = 1e-6
 TINY = 1e-12
 MIN_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE = -4.0, 1.0
-SURPRISES = 2.0
-"""The number of rows with any class at all that a temperature reckons with."""
 
 
 @dataclass(frozen=True)
@@ -217,24 +215,25 @@ def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -
     return -float(row_weights @ log_proba[np.arange(len(target)), target])
 
 
-def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
+def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray, surprises: float = 0.0) -> float:
     """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
-    Beside the rows the loss counts `SURPRISES` more (Platt, 1999), which have their scores but the classes as often as
-    all rows have them: a few rows without an error are no proof that there will never be one. The loss is convex in T,
-    so a safeguarded Newton search in one variable is exact.
+    The loss is convex in T, so a safeguarded Newton search in one variable is exact.
 
     Parameters
     ----------
     scores : ndarray (rows, classes)
     target, row_weights : ndarray (rows,)
         Class index and weight of each row.
+    surprises : float, default=0
+        Beside the rows the loss counts so many more (Platt, 1999), which have their scores but the classes as often as
+        all rows have them: a few rows without an error are no proof that there will never be one.
     """
     if not (scores != scores[:, :1]).any():
         return 1.0
     centred = scores - scores.max(axis=1, keepdims=True)
     frequency = np.bincount(target, row_weights, scores.shape[1]) + 1.0
-    surprise = SURPRISES / (float(row_weights.sum()) + SURPRISES)
+    surprise = surprises / (float(row_weights.sum()) + surprises)
     own = (1 - surprise) * centred[np.arange(len(target)), target] + surprise * centred @ (frequency / frequency.sum())
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))
     temperature = 1.0
