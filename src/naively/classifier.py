@@ -41,6 +41,7 @@ from naively._table.results import Columns, Result, one_row
 from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
+from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
@@ -168,7 +169,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, counts pairs on all of them and fits weights on at
-        most 4096. More rows give better weights and take longer.
+        most 4096. Rare classes have places of their own beside these. More rows give better weights and take longer.
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
@@ -1534,7 +1535,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.prior
 
     def _prior(self, prior: Any) -> FloatArray:
-        return class_prior(prior, self._prior_rule(), self.classes_, self.statistics_.class_weight.high)
+        weighs = as_recipe(self.recipe).tempering is not None
+        weight = class_rows(self.statistics_) if weighs else self.statistics_.class_weight.high
+        return class_prior(prior, self._prior_rule(), self.classes_, weight)
 
     def _prior_rule(self) -> Smoothing:
         if self.prior_smoothing is not None:

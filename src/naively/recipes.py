@@ -30,7 +30,7 @@ class Recipe:
     prior_smoothing : Smoothing, float or str
         The smoothing of the class probabilities.
     kept_rows : int, default=4096
-        How many rows are kept as a sample; 0 for none.
+        How many distinct rows are kept as a sample, and up to half as many more of rare classes; 0 for none.
     tempering : Tempering, sequence of str or None
         How evidence is weighed on the kept rows: the candidates that are averaged, among "T" (one temperature), "W" (a
         weight per column), "V3" (and effects of values) and "CV" (and class-wise deviations). None: every column

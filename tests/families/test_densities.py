@@ -42,7 +42,7 @@ def test_student_leave_one_out_equals_refits(tied):
         scale = rate + m2 / 2 + 0.1 * n * (mean - center) ** 2 / (2 * rows)
         location = (0.1 * center + n * mean) / rows
         expected = stats.t.logpdf(x[row], 2 * shape, location, np.sqrt(scale * (rows + 1) / (shape * rows)))
-        assert fitted.own[codes[row], cells[row]] == pytest.approx(expected, abs=1e-10)
+        assert fitted.own()[codes[row], cells[row]] == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -59,7 +59,7 @@ def test_pooled_leave_one_out_equals_refits(tied):
         variance = m2.sum() / df * (1 + 1 / (n[own] + 0.1))
         location = (0.1 * x.mean() + n[own] * mean[own]) / (n[own] + 0.1)
         expected = stats.t.logpdf(x[row], df, location, np.sqrt(variance))
-        assert fitted.own[own, cells[row]] == pytest.approx(expected, abs=1e-10)
+        assert fitted.own()[own, cells[row]] == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -75,7 +75,7 @@ def test_binned_leave_one_out_equals_refits(tied, n_bins):
     for row in range(len(x)):
         rest = (codes == codes[row]) & (np.arange(len(x)) != row)
         expected = np.log(((bins[rest] == bins[row]).sum() + marginal[bins[row]]) / (rest.sum() + 1))
-        assert fitted.own[codes[row], cells[row]] == pytest.approx(expected, abs=1e-10)
+        assert fitted.own()[codes[row], cells[row]] == pytest.approx(expected, abs=1e-10)
 
 
 def test_kernel_leave_one_out_equals_refits_with_the_same_grid_and_bandwidth(monkeypatch):
@@ -92,7 +92,7 @@ def test_kernel_leave_one_out_equals_refits_with_the_same_grid_and_bandwidth(mon
         counts[codes[row], cells[row]] -= 1
         refitted = densities._grid_kernels(sample.values, counts, densities.KERNEL_GRID, margin)
         expected = refitted.full[codes[row], cells[row]]
-        assert fitted.own[codes[row], cells[row]] == pytest.approx(expected, abs=1e-8)
+        assert fitted.own()[codes[row], cells[row]] == pytest.approx(expected, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -102,7 +102,7 @@ def test_tables_agree_with_evaluation(name, tied):
     sample = sample_of(x, codes)
     fitted = FAMILIES[name](sample)
     np.testing.assert_allclose(fitted.at(sample.values), fitted.full, atol=1e-12)
-    assert np.isfinite(fitted.own).all()
+    assert np.isfinite(fitted.own()).all()
     assert np.isfinite(fitted.at(np.array([-1e300, -50.0, 0.3, 50.0, 1e300]))).all()
 
 
@@ -113,7 +113,7 @@ def test_a_weight_equals_repetitions(name):
     weighted = FAMILIES[name](sample_of(x, codes, times.astype(np.float64)))
     repeated = FAMILIES[name](sample_of(np.repeat(x, times), np.repeat(codes, times)))
     np.testing.assert_allclose(weighted.full, repeated.full, atol=1e-9)
-    np.testing.assert_allclose(weighted.own, repeated.own, atol=1e-9)
+    np.testing.assert_allclose(weighted.own(), repeated.own(), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["kdeq", "ef5", "ef10", "pkid"])
@@ -150,7 +150,7 @@ def test_the_stacked_leave_one_out_replaces_the_own_class_only():
     fitted = [FAMILIES[name](sample) for name in FAMILIES]
     for row in range(0, len(x), 5):
         likelihood = np.stack([one.full[:, cells[row]] for one in fitted])
-        likelihood[:, codes[row]] = [one.own[codes[row], cells[row]] for one in fitted]
+        likelihood[:, codes[row]] = [one.own()[codes[row], cells[row]] for one in fitted]
         posterior = np.exp(likelihood) / np.exp(likelihood).sum(axis=1, keepdims=True)
         expected = np.log(column.shares @ posterior)
         np.testing.assert_allclose(result[:, row], expected - expected.mean(), atol=1e-10)

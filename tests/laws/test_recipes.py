@@ -1,5 +1,7 @@
 """The laws for the recipes that weigh evidence: their histograms and kept rows merge and forget like all else."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,7 +91,12 @@ def test_a_weight_counts_as_repetitions(recipe):
     weights = np.random.default_rng(1).integers(0, 4, len(y))
     weighted = NaiveBayes(recipe).fit(frame, y, sample_weight=weights)
     repeated = np.repeat(np.arange(len(y)), weights)
-    assert weighted.statistics_ == NaiveBayes(recipe).fit(frame.iloc[repeated], y[repeated]).statistics_
+    expected = NaiveBayes(recipe).fit(frame.iloc[repeated], y[repeated]).statistics_
+    # One row that weighs three has occurred once: what is held out to judge it is all of it.
+    assert weighted.statistics_.kept.occurrences.sum() == np.count_nonzero(weights)
+    assert expected.kept.occurrences.sum() == weights.sum()
+    once = dataclasses.replace(expected.kept, occurrences=weighted.statistics_.kept.occurrences)
+    assert weighted.statistics_ == dataclasses.replace(expected, kept=once)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

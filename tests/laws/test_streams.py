@@ -38,12 +38,13 @@ def as_if_never_seen(model, X, y, weights=None, **parameters):
     if model.recipe == "textbook":
         np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-6, atol=1e-9)
         return
-    kept, threshold = model.statistics_.kept, np.uint64(model.statistics_.kept.threshold)
+    kept = model.statistics_.kept
     full = NaiveBayes(model.recipe, families=model.families, kept_rows=10**6).fit(X, y, sample_weight=weights)
     expected = full.statistics_.kept
-    below = expected.hashes <= threshold
+    below = expected.hashes <= expected.limits(kept.threshold, kept.class_thresholds)
     assert kept.hashes.tolist() == expected.hashes[below].tolist()
     np.testing.assert_allclose(kept.weights, expected.weights[below], rtol=1e-9)
+    assert kept.occurrences.tolist() == expected.occurrences[below].tolist()
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -180,7 +181,7 @@ def sample(rows, capacity=6):
     hashes = np.array([hash_ for hash_, _ in rows], dtype=np.uint64) * np.uint64(2**59)
     codes = np.array([code for _, code in rows], dtype=np.int64)
     cells = {"x": hashes.astype(np.float64)}
-    return KeptRows.of_rows(capacity, hashes, codes, np.ones(len(rows)), cells)
+    return KeptRows.of_rows(capacity, hashes, codes, np.ones(len(rows)), np.ones(len(rows), dtype=np.int64), cells)
 
 
 @given(rows_of_hashes, rows_of_hashes, rows_of_hashes)
@@ -199,13 +200,40 @@ def test_the_sample_is_all_rows_below_the_threshold(rows, data):
     everything = sample(rows)
     left = everything.less(sample([rows[place] for place in gone]), peak)
     current = [row for place, row in enumerate(rows) if place not in set(gone)]
-    assert left.threshold == everything.threshold
-    expected = sample(current, capacity=1000)._below(left.threshold)
-    assert dataclasses.replace(expected, capacity=left.capacity, threshold=left.threshold) == left
+    assert (left.threshold, left.class_thresholds) == (everything.threshold, everything.class_thresholds)
+    every = sample(current, capacity=1000)
+    below = every.hashes <= every.limits(left.threshold, left.class_thresholds)
+    for name in ("hashes", "codes", "weights", "occurrences"):
+        assert getattr(left, name).tolist() == getattr(every, name)[below].tolist()
 
 
 @given(rows_of_hashes)
 def test_the_threshold_falls_only_when_the_sample_overflows(rows):
-    distinct = len({hash_ for hash_, _ in rows})
-    assert (sample(rows).threshold == LARGEST_HASH) == (distinct <= 6)
-    assert len(set(sample(rows).hashes.tolist())) == min(distinct, 6)
+    distinct, kept = len({hash_ for hash_, _ in rows}), sample(rows)
+    assert (kept.threshold == LARGEST_HASH) == (distinct <= 6)
+    assert kept.class_thresholds == {} or kept.threshold < LARGEST_HASH
+    assert len(np.unique(kept.hashes[kept.hashes <= np.uint64(kept.threshold)])) == min(distinct, 6)
+
+
+@given(rows_of_hashes)
+def test_every_class_keeps_its_places_and_no_more_rows_are_kept_than_there_are(rows):
+    kept = sample(rows, capacity=12)
+    n_distinct = {code: len({hash_ for hash_, other in rows if other == code}) for _, code in rows}
+    places = 12 // (2 * max(len(n_distinct), 1))
+    for code, distinct in n_distinct.items():
+        assert (kept.codes == code).sum() >= min(distinct, places)
+    assert len(set(kept.hashes.tolist())) <= 12 + 6
+
+
+@given(rows_of_hashes, rows_of_hashes)
+def test_occurrences_add_up_and_go_with_what_is_forgotten(first, second):
+    both, peak = sample(first, 1000) + sample(second, 1000), np.full(3, 100.0)
+    assert both.occurrences.sum() == len(first) + len(second)
+    assert both.scaled(0.25).occurrences.tolist() == both.occurrences.tolist()
+    assert both.less(sample(second, 1000), peak) == sample(first, 1000)
+
+
+def test_what_weighs_something_has_occurred():
+    model = NaiveBayes("fast").fit([[1.0], [2.0]], [0, 1], [2.0, 2.0]).forget([[1.0]], [0], [0.5])
+    assert model.statistics_.kept.weights.tolist() == [1.5, 2.0][:: 1 if model.statistics_.kept.codes[0] == 0 else -1]
+    assert model.statistics_.kept.occurrences.tolist() == [1, 1]

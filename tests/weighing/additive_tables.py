@@ -3,6 +3,7 @@
 import numpy as np
 
 from naively._weighing.additive import Prior, fit_additive
+from naively._weighing.kept import FOLDS, FittedRows, dealt_folds
 from naively._weighing.sources import LabelColumn, NumericColumn
 from naively._weighing.weights import CANDIDATES
 from naively.families._densities import FAMILIES
@@ -36,8 +37,10 @@ def fit(columns, codes, n_classes, weights=None, n_threads=1):
             seen = values >= 0
             np.add.at(counts, (codes[seen], values[seen]), 1.0 if weights is None else weights[seen])
             statistics.append(LabelColumn(column, counts))
-    rows = np.arange(len(codes))
     kept = np.ones(len(codes)) if weights is None else weights
     class_weights = np.bincount(codes, kept, n_classes)
     prior = Prior(class_weights, np.ones(n_classes))
-    return fit_additive(statistics, prior, columns, rows, codes, kept, tuple(CANDIDATES), n_threads)
+    once = np.ones(len(codes), dtype=np.int64)
+    rows = FittedRows(np.arange(len(codes)), dealt_folds(codes, FOLDS), codes, kept, once, kept)
+    typical = np.bincount(codes, kept**2, n_classes) / np.maximum(class_weights, 1e-300)
+    return fit_additive(statistics, prior, columns, rows, typical, tuple(CANDIDATES), n_threads)

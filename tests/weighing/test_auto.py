@@ -7,7 +7,7 @@ from scipy.optimize import check_grad
 import naively._weighing.categories as categories
 import naively._weighing.weights as tempering
 from naively._scoring.calibration import calibration
-from naively._weighing.additive import dealt_folds
+from naively._weighing.kept import dealt_folds
 from naively._weighing.terms import is_missing
 from naively._weighing.weights import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
 from naively.families._curves import Curve, Curves
@@ -33,7 +33,7 @@ def test_category_leave_one_out_equals_refits():
     seen = values >= 0
     counts = np.zeros((3, 5))
     np.add.at(counts, (codes[seen], values[seen]), 1)
-    result = categories.estimate(counts).leave_one_out(values, codes)
+    result = categories.estimate(counts).leave_one_out(values, codes, np.ones(len(codes)))
     marginal = (counts.sum(axis=0) + 1) / (counts.sum() + 6)
     for row in np.flatnonzero(seen)[:50]:
         left = counts.copy()
@@ -59,9 +59,9 @@ def test_leave_one_out_prior_equals_refits():
 
 def test_a_missing_indicator_must_pay():
     rows = np.array([500.0, 500.0])
-    assert categories.missing_indicator(np.array([50.0, 50.0]), rows) is None
-    assert categories.missing_indicator(np.array([0.0, 0.0]), rows) is None
-    kept = categories.missing_indicator(np.array([10.0, 300.0]), rows)
+    assert categories.missing_indicator(np.array([50.0, 50.0]), rows, np.ones(2)) is None
+    assert categories.missing_indicator(np.array([0.0, 0.0]), rows, np.ones(2)) is None
+    kept = categories.missing_indicator(np.array([10.0, 300.0]), rows, np.ones(2))
     assert kept is not None
     assert kept.table[1, 1] > kept.table[0, 1]
 

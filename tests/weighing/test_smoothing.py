@@ -22,7 +22,7 @@ GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_defaults_give_the_answers_that_they_always_gave(recipe):
-    """The golden answers were computed before any family could be weighed; solvers differ in where they stop."""
+    """The golden answers are those of an earlier day; solvers differ in where they stop."""
     rows, species = penguins()
     model = NaiveBayes(recipe).fit(rows[::2], species[::2])
     odd = [{**rows[0], "island": "Elsewhere"}, {"island": "Dream"}]

@@ -34,9 +34,11 @@ def kept_to_dict(kept: KeptRows) -> dict[str, Any]:
     return {
         "capacity": int(kept.capacity),
         "threshold": int(kept.threshold),
+        "class_thresholds": {str(code): int(limit) for code, limit in kept.class_thresholds.items()},
         "hashes": kept.hashes.tolist(),
         "codes": kept.codes.tolist(),
         "weights": kept.weights.tolist(),
+        "occurrences": kept.occurrences.tolist(),
         "columns": {
             name: {
                 "numeric": cells.dtype.kind == "f",
@@ -63,30 +65,53 @@ def kept_from(entry: Mapping[str, Any], schema: Schema, statistics: Statistics) 
     of_class = np.bincount(codes, weights=weights, minlength=len(statistics.classes))
     # Plain sums may round, but not to twice what they are.
     require(bool((of_class <= 2 * statistics.class_weight.high).all()), "kept rows weigh more than all rows")
-    _refuse_disorder(capacity, hashes, codes)
+    occurrences = _occurrences_from(entry, weights)
     threshold = _threshold_from(entry, hashes, weights, statistics)
+    class_thresholds = _class_thresholds_from(entry, threshold, len(statistics.classes))
+    _refuse_disorder(hashes, codes)
     names = {name: place for place, name in enumerate(schema.names)}
     require(entry["columns"].keys() <= names.keys(), "kept cells of a column that is not there")
     columns = {name: _cells_from(column, schema, names[name], n_rows) for name, column in entry["columns"].items()}
     _refuse_uncounted(columns, statistics)
-    return KeptRows(capacity, hashes, codes, weights, columns, threshold)
+    kept = KeptRows(capacity, hashes, codes, weights, occurrences, columns, threshold, class_thresholds)
+    require(bool((hashes <= kept.limits(threshold, class_thresholds)).all()), "a kept row is above its threshold")
+    require(len(kept.within_capacity()) == n_rows, "more kept rows than places for them")
+    return kept
+
+
+def _occurrences_from(entry: Mapping[str, Any], weights: AnyArray) -> IntArray:
+    """How often each row was learnt; files from before this was counted tell its weight only."""
+    if "occurrences" not in entry:
+        return np.maximum(np.round(weights), 1.0).astype(np.int64)
+    occurrences = whole_numbers_from(entry["occurrences"], np.int64)
+    require(len(occurrences) == len(weights), "as many numbers of occurrences as kept rows")
+    require(bool((occurrences >= 1).all()), "a kept row that was never learnt")
+    return occurrences
+
+
+def _class_thresholds_from(entry: Mapping[str, Any], threshold: int, n_classes: int) -> dict[int, int]:
+    """The thresholds of the classes; files that were written before there were any had one for all."""
+    if "class_thresholds" not in entry:
+        return {} if threshold == LARGEST_HASH else dict.fromkeys(range(n_classes), threshold)
+    given = {text_from(code): whole_from(limit, 0, LARGEST_HASH) for code, limit in entry["class_thresholds"].items()}
+    require(given.keys() <= {str(code) for code in range(n_classes)}, "the threshold of a class that is not there")
+    return {int(code): limit for code, limit in given.items()}
 
 
 def _threshold_from(entry: Mapping[str, Any], hashes: AnyArray, weights: AnyArray, statistics: Statistics) -> int:
     """The threshold; files that were written before there was one kept all rows up to the last, or all rows."""
     last = int(hashes[-1]) if len(hashes) else 0
     if "threshold" in entry:
-        return whole_from(entry["threshold"], last, LARGEST_HASH)
+        return whole_from(entry["threshold"], 0, LARGEST_HASH)
     all_kept = weights.sum() >= statistics.class_weight.high.sum() * (1 - 1e-9)
     return LARGEST_HASH if all_kept else last
 
 
-def _refuse_disorder(capacity: int, hashes: AnyArray, codes: IntArray) -> None:
+def _refuse_disorder(hashes: AnyArray, codes: IntArray) -> None:
     """Rows stand in the order of their hashes, those with equal hashes in that of their classes, each once."""
     new = hashes[1:] > hashes[:-1]
     ascending = new | ((hashes[1:] == hashes[:-1]) & (codes[1:] > codes[:-1]))
     require(bool(ascending.all()), "kept rows out of order")
-    require(int(new.sum()) + min(len(hashes), 1) <= capacity, "more kept rows than places for them")
 
 
 def _cells_from(entry: Mapping[str, Any], schema: Schema, place: int, n_rows: int) -> AnyArray:

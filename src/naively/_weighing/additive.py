@@ -13,6 +13,7 @@ import numpy as np
 
 from naively._weighing import categories
 from naively._weighing.effects import Basis, no_basis
+from naively._weighing.kept import FittedRows
 from naively._weighing.softmax import log_loss
 from naively._weighing.sources import Source
 from naively._weighing.terms import Column, Term, is_missing
@@ -30,7 +31,6 @@ from naively._weighing.weights import (
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
-FOLDS = 4
 FEW_ROWS = 20
 """Below so many kept rows only a temperature is fitted."""
 
@@ -41,9 +41,8 @@ class LeaveOneOut:
 
     Parameters
     ----------
-    rows : ndarray (rows,)
-        Where they stand among all kept rows.
-    folds : ndarray (rows,)
+    fitted_on : FittedRows
+        Where they stand among all kept rows, their folds, and how often they occurred.
     design : Design
         Their leave-one-out evidence and prior, class, weight and value effects.
     candidates : tuple of str
@@ -54,13 +53,26 @@ class LeaveOneOut:
         The same for the average of the candidates.
     """
 
-    rows: IntArray
-    folds: IntArray
+    fitted_on: FittedRows
     design: Design
     candidates: tuple[str, ...]
     candidate_log_posterior: FloatArray
     candidate_weights: FloatArray
     log_posterior: FloatArray
+
+    @property
+    def rows(self) -> IntArray:
+        """Where the rows stand among all kept rows."""
+        return self.fitted_on.rows
+
+    @property
+    def folds(self) -> IntArray:
+        """The fold of each row."""
+        return self.fitted_on.folds
+
+    def one_occurrence(self, weights: FloatArray) -> FloatArray:
+        """What one occurrence of each row (rows,) gave to sums over all kept rows, which have these weights."""
+        return np.asarray(weights[self.rows] / self.fitted_on.occurrences)
 
     @property
     def codes(self) -> IntArray:
@@ -136,9 +148,9 @@ class Prior:
         """The log-prior (classes,)."""
         return categories.log_prior(self.class_weights, self.added)
 
-    def without(self, codes: IntArray) -> FloatArray:
-        """The log-prior (classes, rows) without each of some rows."""
-        return categories.leave_one_out_log_prior(self.class_weights, codes, self.added)
+    def without(self, codes: IntArray, removed: FloatArray) -> FloatArray:
+        """The log-prior (classes, rows) without each of some rows, which gave so much weight."""
+        return categories.leave_one_out_log_prior(self.class_weights, codes, self.added, removed)
 
 
 @dataclass(frozen=True)
@@ -164,9 +176,10 @@ class AdditiveModel:
     prior: Prior
     fitted: Coefficients
 
-    def left_out_scores(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
-        """The scores (rows, classes) of rows that were learnt, each by estimates without it."""
-        design = left_out_design(self.sources, self.indicators, self.bases, self.prior, columns, codes, weights)
+    def left_out_scores(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+        """The scores (rows, classes) of rows that were learnt, each by estimates without what it gave."""
+        made_of = (self.sources, self.indicators, self.bases, self.prior)
+        design = left_out_design(*made_of, columns, codes, np.ones(len(codes)), removed)
         return scores(design, self.fitted).T
 
     @property
@@ -195,9 +208,8 @@ def fit_additive(
     sources: Sequence[Source],
     prior: Prior,
     kept: Sequence[Column],
-    rows: IntArray,
-    codes: IntArray,
-    weights: FloatArray,
+    rows: FittedRows,
+    typical: FloatArray,
     candidates: Sequence[str],
     n_threads: int,
 ) -> AdditiveModel:
@@ -210,30 +222,28 @@ def fit_additive(
     prior : Prior
     kept : sequence of Column
         The cells of the rows that weights are fitted on.
-    rows : ndarray (rows,)
-        Where these stand among all kept rows.
-    codes, weights : ndarray (rows,)
-        Their classes and weights.
+    rows : FittedRows
+        Their classes, weights and folds.
+    typical : ndarray (classes,)
+        What a row of each class typically weighs.
     candidates : sequence of str
         Which candidates are averaged.
     n_threads : int
     """
-    log_prior = prior.logs
-    sources = list(in_order(lambda source: source.prepared(kept, codes, weights, log_prior), sources, n_threads))
-    indicators = _missing_indicators(kept, sources, prior.class_weights)
+    log_prior, codes, weights = prior.logs, rows.codes, rows.weights
+    sources = list(in_order(lambda source: source.prepared(kept, rows, typical, log_prior), sources, n_threads))
+    indicators = _missing_indicators(kept, sources, prior.class_weights, typical)
     enough = any_known(sources) and weights.sum() >= FEW_ROWS
     chosen = {name: CANDIDATES[name] for name in (candidates if enough else ["T"])}
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     bases = [source.bases(kept) if with_effects else [no_basis] * len(source.columns) for source in sources]
-    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights)
+    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, rows.removed)
     design = replace(design, temperature=fit_temperature(design))
-    folds = dealt_folds(codes, FOLDS)
-    crossed, fitted = cross_fit(design, folds, chosen)
+    crossed, fitted = cross_fit(design, rows.folds, chosen)
     shares = candidate_shares(crossed, codes, weights)
     averaged = average(list(fitted.values()), shares, log_prior)
     loo = LeaveOneOut(
-        rows=rows,
-        folds=folds,
+        fitted_on=rows,
         design=design,
         candidates=tuple(chosen),
         candidate_log_posterior=np.moveaxis(crossed, 1, 2),
@@ -257,12 +267,13 @@ def left_out_design(
     columns: Sequence[Column],
     codes: IntArray,
     weights: FloatArray,
+    removed: FloatArray,
 ) -> Design:
-    """Rows that were learnt, each as seen by estimates without it."""
-    evidence = [part for source in sources for part in source.leave_one_out(columns, codes, weights)]
+    """Rows that were learnt, each as seen by estimates without the weight that it gave."""
+    evidence = [part for source in sources for part in source.leave_one_out(columns, codes, removed)]
     n_values = len(evidence)
     for column, table in indicators:
-        evidence.append(table.leave_one_out(is_missing(columns[column][1]).astype(np.int64), codes))
+        evidence.append(table.leave_one_out(is_missing(columns[column][1]).astype(np.int64), codes, removed))
     effects = [
         basis(columns[column][1])
         for source, of_source in zip(sources, bases, strict=True)
@@ -270,7 +281,7 @@ def left_out_design(
     ]
     return Design(
         evidence=np.stack(evidence, axis=2) if evidence else np.zeros((len(prior.class_weights), len(codes), 0)),
-        log_prior=prior.without(codes),
+        log_prior=prior.without(codes, removed),
         codes=codes,
         weights=weights,
         effects=np.concatenate([np.zeros((len(codes), 0)), *effects], axis=1),
@@ -279,22 +290,13 @@ def left_out_design(
     )
 
 
-def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:
-    """Deal the rows of each class to folds in turn; they come in the order of their hashes, which is random enough."""
-    by_class = np.argsort(codes, kind="stable")
-    first = np.searchsorted(codes[by_class], codes[by_class])
-    folds = np.empty(len(codes), dtype=np.int64)
-    folds[by_class] = (np.arange(len(codes)) - first) % n_folds
-    return folds
-
-
 def observed_weights(sources: Sequence[Source]) -> dict[int, FloatArray]:
     """The weight (classes,) of the known cells of each column."""
     return {column: source.observed[place] for source in sources for place, column in enumerate(source.columns)}
 
 
 def _missing_indicators(
-    kept: Sequence[Column], sources: Sequence[Source], class_weights: FloatArray
+    kept: Sequence[Column], sources: Sequence[Source], class_weights: FloatArray, typical: FloatArray
 ) -> list[Indicator]:
     """The columns whose missing cells tell the class, one per pattern of missing rows."""
     seen: set[bytes] = set()
@@ -308,7 +310,7 @@ def _missing_indicators(
         if not missing.any() or pattern in seen:
             continue
         seen.add(pattern)
-        table = categories.missing_indicator(missing, class_weights)
+        table = categories.missing_indicator(missing, class_weights, typical)
         if table is not None:
             result.append((index, table))
     return result

@@ -13,6 +13,7 @@ from naively._schema import Schema
 from naively._scoring.model import Factor
 from naively._weighing.additive import AdditiveModel, Prior, fit_additive, observed_weights
 from naively._weighing.categories import prior_pseudo_counts
+from naively._weighing.kept import fitted_rows, in_rows, removed_weights, sample_weights, typical_weights
 from naively._weighing.reading import read_sources
 from naively._weighing.sources import NumberColumns, WeighedEstimate
 from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
@@ -26,12 +27,6 @@ from naively.smoothing import Smoothing
 from naively.statistics._kept_rows import KeptRows
 from naively.statistics._statistics import Statistics
 from naively.typing import AnyArray, FloatArray, IntArray, Label
-
-MOST_ROWS = 1e9
-"""Kept rows count for at most so many, whatever they weigh: beside more, penalties and pseudo-counts would vanish."""
-
-REPEATS = 4
-"""A kept row that was learnt several times is dealt to up to so many folds of the cross-fit."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,9 @@ class Weighed:
     kept : list of Column
         The cells of all kept rows.
     codes, weights : ndarray
-        Their classes and weights.
+        Their classes, and what they count as a sample of all rows.
+    removed : ndarray
+        What one occurrence of each gave to the statistics.
     """
 
     model: AdditiveModel
@@ -90,6 +87,7 @@ class Weighed:
     kept: list[Column]
     codes: IntArray
     weights: FloatArray
+    removed: FloatArray
 
 
 def weigh(
@@ -102,34 +100,41 @@ def weigh(
     n_threads: int,
 ) -> Weighed:
     """Fit the additive model of the statistics."""
-    kept = statistics.kept
-    if kept is None:
+    if statistics.kept is None:
         raise SchemaError(
             "This recipe weighs evidence on a sample of the rows, but none was kept: the model was fitted with another "
             "recipe. Fit again."
         )
-    kept = _bounded(kept)
+    statistics = in_rows(statistics)
+    kept, class_weights = statistics.kept, statistics.class_weight.high
+    assert kept is not None
     readable = [place for place, family in enumerate(families) if family is not None]
     sources, labels = read_sources(schema, families, smoothings, statistics, readable)
+    typical = typical_weights(kept, len(class_weights))
     cells = [
         _cells(kept, schema.names[place], known, families[place]) for place, known in zip(readable, labels, strict=True)
     ]
-    chosen, weights = _dealt(kept if tempering.rows is None else kept.smallest(tempering.rows))
-    class_weights = statistics.class_weight.high
+    rows = fitted_rows(kept, class_weights, tempering.rows)
     prior = Prior(class_weights, prior_pseudo_counts(class_weights, prior_smoothing, statistics.classes.tolist()))
     with one_blas_thread():  # many small products: threads would only wait for each other
         model = fit_additive(
             sources,
             prior,
-            [(kind, values[chosen]) for kind, values in cells],
-            chosen,
-            kept.codes[chosen],
-            weights,
+            [(kind, values[rows.rows]) for kind, values in cells],
+            rows,
+            typical,
             tempering.candidates,
             n_threads,
         )
     return Weighed(
-        model, _factors(model, families, readable, labels), readable, labels, cells, kept.codes, kept.weights
+        model=model,
+        factors=_factors(model, families, readable, labels),
+        readable=readable,
+        labels=labels,
+        kept=cells,
+        codes=kept.codes,
+        weights=sample_weights(kept, class_weights),
+        removed=removed_weights(kept),
     )
 
 
@@ -186,23 +191,6 @@ def _cells(kept: KeptRows, name: str, labels: tuple[Label, ...] | None, family: 
     index: dict[object, int] = {label: code for code, label in enumerate(labels)}
     index[None] = -1
     return "categorical", np.array([index[value] for value in cells.tolist()], dtype=np.int64)
-
-
-def _dealt(chosen: KeptRows) -> tuple[IntArray, FloatArray]:
-    """The rows that weights are fitted on, the first among the kept ones, and their weights.
-
-    A row that was learnt several times appears several times with a share of its weight, so that it can be in several
-    folds, as its repetitions would be.
-    """
-    n_copies = np.clip(np.floor(chosen.weights), 1, REPEATS).astype(np.int64)
-    rows = np.repeat(np.arange(len(chosen)), n_copies)
-    return rows, (chosen.weights / n_copies)[rows]
-
-
-def _bounded(kept: KeptRows) -> KeptRows:
-    """The kept rows, worth at most so many rows in all that what they are fitted with still counts beside them."""
-    total = float(kept.weights.sum())
-    return kept if total <= MOST_ROWS else kept.scaled(MOST_ROWS / total)
 
 
 # -- from terms to estimates ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,12 +26,19 @@ class CategoryTable:
     ----------
     full : float64 array (classes, values + 1)
         Log-likelihood of each value; the last is any value never seen.
-    own : float64 array (classes, values)
-        Log-likelihood under the row's own class, with the row removed.
+    counts, added : float64 arrays (classes, values) and (values,)
+        The weight of the rows, and the pseudo-counts.
     """
 
     full: FloatArray
-    own: FloatArray
+    counts: FloatArray
+    added: FloatArray
+    pseudo_rows: float
+
+    @cached_property
+    def class_counts(self) -> FloatArray:
+        """The weight of the rows of each class (classes,)."""
+        return np.asarray(self.counts.sum(axis=1))
 
     @property
     def table(self) -> FloatArray:
@@ -41,10 +49,12 @@ class CategoryTable:
         """Return the centred evidence (classes, n) of value codes (n,); -1 is missing and gives none."""
         return look_up(self.table, values)
 
-    def leave_one_out(self, values: IntArray, codes: IntArray) -> FloatArray:
-        """Return the centred evidence (classes, rows) of training rows, each with itself removed."""
+    def leave_one_out(self, values: IntArray, codes: IntArray, removed: FloatArray) -> FloatArray:
+        """Return the centred evidence (classes, rows) of training rows, each without the weight that it gave."""
         result = self.full[:, values]
-        result[codes, np.arange(len(values))] = self.own[codes, values]
+        left = np.maximum(self.counts[codes, values] - removed, 0.0) + self.added[values]
+        left /= np.maximum(self.class_counts[codes] - removed, 0.0) + self.pseudo_rows
+        result[codes, np.arange(len(values))] = np.log(left)
         return np.where(values >= 0, centred(result), 0.0)
 
 
@@ -60,9 +70,7 @@ def estimate(counts: FloatArray, pseudo_rows: float = PSEUDO_ROWS) -> CategoryTa
     marginal = (np.append(counts.sum(axis=0), 0.0) + 1) / (counts.sum() + values + 1)
     rows = counts.sum(axis=1, keepdims=True)
     full = (np.column_stack([counts, np.zeros(classes)]) + pseudo_rows * marginal) / (rows + pseudo_rows)
-    left = np.maximum(counts - 1, 0.0) + pseudo_rows * marginal[:-1]
-    own = left / (np.maximum(rows - 1, 0.0) + pseudo_rows)
-    return CategoryTable(np.log(full), np.log(own))
+    return CategoryTable(np.log(full), counts, pseudo_rows * marginal[:-1], pseudo_rows)
 
 
 def prior_pseudo_counts(class_weights: FloatArray, smoothing: Smoothing, labels: Sequence[Label]) -> FloatArray:
@@ -81,17 +89,20 @@ def log_prior(class_weights: FloatArray, added: FloatArray | float = PRIOR_SMOOT
 
 
 def leave_one_out_log_prior(
-    class_weights: FloatArray, codes: IntArray, added: FloatArray | float = PRIOR_SMOOTHING
+    class_weights: FloatArray,
+    codes: IntArray,
+    added: FloatArray | float = PRIOR_SMOOTHING,
+    removed: FloatArray | float = 1.0,
 ) -> FloatArray:
-    """Return the log prior (classes, rows) without the row itself."""
+    """Return the log prior (classes, rows) without the weight that each row gave."""
     added = np.broadcast_to(added, class_weights.shape)
     smoothed = np.repeat((class_weights + added)[:, None], len(codes), axis=1)
     rows = np.arange(len(codes))
-    smoothed[codes, rows] = np.maximum(class_weights[codes] - 1, 0.0) + added[codes]
+    smoothed[codes, rows] = np.maximum(class_weights[codes] - removed, 0.0) + added[codes]
     return np.asarray(np.log(smoothed / smoothed.sum(axis=0)))
 
 
-def missing_indicator(missing: FloatArray, class_weights: FloatArray) -> CategoryTable | None:
+def missing_indicator(missing: FloatArray, class_weights: FloatArray, typical: FloatArray) -> CategoryTable | None:
     """Estimate whether a missing cell tells the class: a table of (observed, missing), or None if it does not pay.
 
     It pays if the leave-one-out log-likelihood of the classes given the indicator exceeds that given the prior by
@@ -99,16 +110,16 @@ def missing_indicator(missing: FloatArray, class_weights: FloatArray) -> Categor
 
     Parameters
     ----------
-    missing, class_weights : float64 arrays (classes,)
-        Weight of the rows of each class in which the cell is missing, and of all its rows.
+    missing, class_weights, typical : float64 arrays (classes,)
+        Weight of the rows of each class in which the cell is missing, of all its rows, and typically of one.
     """
     counts = np.column_stack([class_weights - missing, missing])
     if not (counts.sum(axis=0) > 0).all():
         return None
     table = estimate(counts)
     codes, states = np.nonzero(counts > 0)
-    prior = leave_one_out_log_prior(class_weights, codes)
-    score = prior + table.leave_one_out(states, codes)
+    prior = leave_one_out_log_prior(class_weights, codes, removed=typical[codes])
+    score = prior + table.leave_one_out(states, codes, typical[codes])
     pairs = np.arange(len(codes))
     gain = score[codes, pairs] - np.log(np.exp(score).sum(axis=0)) - prior[codes, pairs]
     return table if float(counts[codes, states] @ gain) > MISSING_GAIN else None

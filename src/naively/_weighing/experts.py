@@ -25,7 +25,7 @@ from naively._weighing.pair_counts import count_pairs, count_triples
 from naively._weighing.pairs import PairCorrections, PairFit, PairTerm, estimate_corrections, fit_pairs, pair_terms
 from naively._weighing.pool import temper, tempered
 from naively._weighing.reweighted import candidate_design, candidate_scorer, other_columns_scorer, take_rows
-from naively._weighing.softmax import log_loss, one_repetition
+from naively._weighing.softmax import log_loss
 from naively._weighing.terms import Column
 from naively._weighing.two_parents import TwoParentModel, estimate_two_parents, is_affordable
 from naively.typing import FloatArray, IntArray
@@ -137,7 +137,7 @@ class GaussianExpert:
 
 
 def fit_additive_expert(
-    additive: AdditiveModel, columns: Sequence[Column], one_parent: OneParentExpert | None
+    additive: AdditiveModel, columns: Sequence[Column], weights: FloatArray, one_parent: OneParentExpert | None
 ) -> FittedExpert:
     """The additive recipe, with pair corrections if they pass the gate on the kept rows."""
     kept = additive.loo
@@ -147,7 +147,8 @@ def fit_additive_expert(
     chosen = one_parent.chosen
     corrections = estimate_corrections(one_parent.model)
     cells = one_parent.model.plan.cells(take_rows([columns[index] for index in chosen], kept.rows))
-    fit = fit_pairs(corrections, cells, kept.codes, kept.weights, kept.folds, *candidate_design(kept))
+    removed = kept.one_occurrence(weights)
+    fit = fit_pairs(corrections, cells, kept.codes, kept.weights, removed, kept.folds, *candidate_design(kept))
     if fit is None:
         return plain
     gain = log_loss(kept.log_posterior, kept.codes, kept.weights) - log_loss(
@@ -170,7 +171,7 @@ def fit_one_parent(
     plan = BinPlan(tuple(sizes.cuts[index] for index in chosen), tuple(sizes.sizes[index] for index in chosen))
     cells = plan.cells([columns[index] for index in chosen])
     model = estimate_one_parent(count_pairs(cells, target, plan.n_cells, n_classes, weights), plan)
-    scores = model.loo_scores(cells[kept.rows], kept.codes, one_repetition(kept.weights))
+    scores = model.loo_scores(cells[kept.rows], kept.codes, kept.one_occurrence(weights))
     temperature, log_proba = temper(scores, kept.codes, kept.weights)
     return OneParentExpert(chosen, model, temperature), log_proba
 
@@ -185,7 +186,7 @@ def fit_two_parents(
         return None
     codes = encode(columns, plan)
     model = estimate_two_parents(count_triples(codes, target, plan, n_classes, weights), plan)
-    scores = model.loo_scores(codes[kept.rows], kept.codes, one_repetition(kept.weights))
+    scores = model.loo_scores(codes[kept.rows], kept.codes, kept.one_occurrence(weights))
     temperature, log_proba = temper(scores, kept.codes, kept.weights)
     return TwoParentExpert(model, temperature), log_proba
 
@@ -211,6 +212,7 @@ def fit_gaussian(
     rescaled = rescale(rescalings, [columns[index][1] for index in chosen])
     other_scores, scorer = other_columns_scorer(additive)
     moments = count_moments(rescaled, target, n_classes, weights)
-    model, scores = choose_joint_gaussian(moments, rescaled[kept.rows], kept.codes, kept.weights, other_scores)
+    removed = kept.one_occurrence(weights)
+    model, scores = choose_joint_gaussian(moments, rescaled[kept.rows], kept.codes, kept.weights, removed, other_scores)
     temperature, log_proba = temper(scores, kept.codes, kept.weights)
     return GaussianExpert(chosen, rescalings, model, scorer, temperature, f"joint Gaussian, {kind}"), log_proba

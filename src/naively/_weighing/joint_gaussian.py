@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import log_softmax
 
-from naively._weighing.softmax import best_temperature, log_loss, one_repetition
+from naively._weighing.softmax import best_temperature, log_loss
 from naively.families._densities import log_gamma_ratio, scores_of_weights
 from naively.families._stacking import LEAST_DEVIATION
 from naively.typing import FloatArray, IntArray
@@ -296,18 +296,24 @@ def estimate_joint_gaussian(
 
 
 def choose_joint_gaussian(
-    moments: JointMoments, rescaled: FloatArray, target: IntArray, weights: FloatArray, other_scores: FloatArray
+    moments: JointMoments,
+    rescaled: FloatArray,
+    target: IntArray,
+    weights: FloatArray,
+    removed: FloatArray,
+    other_scores: FloatArray,
 ) -> tuple[JointGaussian, FloatArray]:
     """The prior strength with the least tempered leave-one-out log-loss, and its left-out scores.
 
-    ``other_scores`` (rows, classes) is what the other columns add to each score.
+    ``removed`` (rows,) is what each row gave to the moments, and ``other_scores`` (rows, classes) what the other
+    columns add to each score.
     """
     scale = prior_scale(moments)
     n_columns = rescaled.shape[1]
     best: tuple[float, JointGaussian, FloatArray] | None = None
     for relative, share in product(RELATIVE_STRENGTHS, DIAGONAL_SHARES):
         model = estimate_joint_gaussian(moments, scale, relative * n_columns, share)
-        scores = model.loo_scores(rescaled, target, one_repetition(weights)) + other_scores
+        scores = model.loo_scores(rescaled, target, removed) + other_scores
         temperature = best_temperature(scores, target, weights)
         loss = log_loss(log_softmax(temperature * scores, axis=1), target, weights)
         if best is None or loss < best[0]:

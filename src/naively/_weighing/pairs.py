@@ -21,7 +21,7 @@ import numpy as np
 from naively._kernels import repays_compiler
 from naively._weighing.ande import OneParentModel
 from naively._weighing.pair_counts import column_sums
-from naively._weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, fit_softmax, one_repetition
+from naively._weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, fit_softmax
 from naively.typing import FloatArray, IntArray
 
 SHRINKAGE = 10.0
@@ -206,6 +206,7 @@ def fit_pairs(
     cells: IntArray,
     target: IntArray,
     weights: FloatArray,
+    removed: FloatArray,
     folds: IntArray,
     candidate: ScoreDesign,
     penalty: Penalty,
@@ -216,8 +217,8 @@ def fit_pairs(
     ----------
     corrections
         Tables of all pairs.
-    cells, target, weights, folds
-        The kept rows, in the columns of the corrections.
+    cells, target, weights, removed, folds
+        The kept rows, in the columns of the corrections; ``removed`` is what each gave to the counts.
     candidate, penalty
         Design of the candidate on the same rows, and its penalties.
 
@@ -225,7 +226,7 @@ def fit_pairs(
     -------
     The fit, or ``None`` if no pair is worth a weight.
     """
-    problem = _PairProblem(corrections, cells, target, one_repetition(weights), candidate, penalty)
+    problem = _PairProblem(corrections, cells, target, removed, candidate, penalty)
     plain = fit_softmax(*_used(candidate, target, weights), penalty)
     chosen = problem.choose([plain], [weights])[0]
     if len(chosen) == 0:

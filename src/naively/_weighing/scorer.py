@@ -47,7 +47,7 @@ class PooledScorer:
         self.factors = weighed.factors
         with one_blas_thread():  # many small products: threads would only wait for each other
             self.model: StrongModel = fit_strong(
-                weighed.kept, weighed.codes, n_classes, weighed.model, weights=weighed.weights
+                weighed.kept, weighed.codes, n_classes, weighed.model, weighed.weights, weighed.removed
             )
         self._log_prior = weighed.model.log_prior
         self._prose = {weighed.readable[place] for place, (kind, _) in enumerate(weighed.kept) if kind == "text"}

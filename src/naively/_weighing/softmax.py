@@ -215,12 +215,7 @@ def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -
     return -float(row_weights @ log_proba[np.arange(len(target)), target])
 
 
-def one_repetition(weights: FloatArray) -> FloatArray:
-    """What is left out of a row that counts as several: one of its repetitions."""
-    return np.minimum(weights, 1.0)
-
-
-def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
+def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray, surprises: float = 0.0) -> float:
     """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
     The loss is convex in T, so a safeguarded Newton search in one variable is exact.
@@ -230,11 +225,16 @@ def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArr
     scores : ndarray (rows, classes)
     target, row_weights : ndarray (rows,)
         Class index and weight of each row.
+    surprises : float, default=0
+        Beside the rows the loss counts so many more (Platt, 1999), which have their scores but the classes as often as
+        all rows have them: a few rows without an error are no proof that there will never be one.
     """
     if not (scores != scores[:, :1]).any():
         return 1.0
     centred = scores - scores.max(axis=1, keepdims=True)
-    own = centred[np.arange(len(target)), target]
+    frequency = np.bincount(target, row_weights, scores.shape[1]) + 1.0
+    surprise = surprises / (float(row_weights.sum()) + surprises)
+    own = (1 - surprise) * centred[np.arange(len(target)), target] + surprise * centred @ (frequency / frequency.sum())
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))
     temperature = 1.0
     for _ in range(60):

@@ -17,7 +17,7 @@ import numpy as np
 from naively._table.table import NO_INTEGER
 from naively._weighing import categories
 from naively._weighing.effects import Basis, category_basis, no_basis, numeric_basis
-from naively._weighing.softmax import one_repetition
+from naively._weighing.kept import FittedRows
 from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
 from naively._weighing.text import TextColumn, TextEvidence
 from naively.families import Estimate, Family, LeftOut
@@ -59,13 +59,19 @@ class Source(ABC):
         """Whether it reads the values of numeric columns."""
         return False
 
-    def prepared(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, prior: FloatArray) -> Source:
-        """The source with all that takes long computed; some look at the kept rows."""
+    def prepared(self, columns: Sequence[Column], rows: FittedRows, typical: FloatArray, prior: FloatArray) -> Source:
+        """The source with all that takes long computed.
+
+        Some look at the kept rows, others at what a row of each class typically weighs (classes,).
+        """
         return self
 
     @abstractmethod
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
-        """The centred evidence (weights, classes, rows) of learnt rows, each without itself; 0 where missing."""
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+        """The centred evidence (weights, classes, rows) of learnt rows; 0 where missing.
+
+        Each is seen without the weight that it gave, `removed`.
+        """
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         """The value effects of each column, given its kept cells."""
@@ -82,12 +88,16 @@ class Source(ABC):
 
 @dataclass(frozen=True)
 class NumericColumn(Source):
-    """A column that `Stacked` reads: its histogram, n, mean and scatter of each class, and which densities."""
+    """A column that `Stacked` reads: its histogram, n, mean and scatter of each class, and which densities.
+
+    `typical` is what a row of each class typically weighs.
+    """
 
     column: int
     histogram: Histogram
     moments: tuple[FloatArray, FloatArray, FloatArray]
     densities: tuple[str, ...]
+    typical: FloatArray | float = 1.0
 
     @property
     def columns(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -104,16 +114,18 @@ class NumericColumn(Source):
     @cached_property
     def stacked(self) -> StackedColumn:
         """The mixture of densities."""
-        return stack(Sample(self.histogram.values(), self.histogram.counts, *self.moments), self.densities)
+        sample = Sample(self.histogram.values(), self.histogram.counts, *self.moments)
+        return stack(sample, self.densities, self.typical)
 
-    def prepared(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, prior: FloatArray) -> Source:
-        _ = self.stacked
-        return self
+    def prepared(self, columns: Sequence[Column], rows: FittedRows, typical: FloatArray, prior: FloatArray) -> Source:
+        source = replace(self, typical=typical)
+        _ = source.stacked
+        return source
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
         if not len(self.histogram.keys):
             return np.zeros((1, self.histogram.n_classes, len(codes)))
-        return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes)[None]
+        return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes, removed)[None]
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         return [numeric_basis(self.histogram)]
@@ -145,10 +157,10 @@ class LabelColumn(Source):
         """The log-likelihood of every value."""
         return categories.estimate(self.counts, self.pseudo_rows)
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
         if not self.counts.size:
             return np.zeros((1, len(self.counts), len(codes)))
-        return self.estimated.leave_one_out(columns[self.column][1], codes)[None]
+        return self.estimated.leave_one_out(columns[self.column][1], codes, removed)[None]
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         return [category_basis(columns[self.column][1])]
@@ -178,14 +190,14 @@ class ProseColumn(Source):
     def observed(self) -> FloatArray:  # type: ignore[override]
         return self.known.observed[None]
 
-    def prepared(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, prior: FloatArray) -> Source:
+    def prepared(self, columns: Sequence[Column], rows: FittedRows, typical: FloatArray, prior: FloatArray) -> Source:
         texts: Any = columns[self.column][1]
-        return replace(self, evidence=self.known.fitted(texts, codes, weights, prior))
+        return replace(self, evidence=self.known.fitted(texts, rows.codes, rows.weights, rows.removed, prior))
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
         assert self.evidence is not None
         texts: Any = columns[self.column][1]
-        return self.evidence.leave_one_out(texts, codes, weights)[None]
+        return self.evidence.leave_one_out(texts, codes, removed)[None]
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
         assert self.evidence is not None
@@ -220,14 +232,14 @@ class FamilyColumns(Source):
     def n_weights(self) -> int:
         return 1 if self.family.shares_weight else len(self.columns)
 
-    def _left_out(self, block: AnyArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+    def _left_out(self, block: AnyArray, codes: IntArray, removed: FloatArray) -> FloatArray:
         """The centred evidence (rows, columns, classes) of learnt rows, in blocks that fit in cache."""
         n_classes = self.observed.shape[1]
         step = max(16, BLOCK_CELLS // max(len(self.columns) * n_classes, 1))
         result = np.zeros((len(codes), len(self.columns), n_classes))
         for start in range(0, len(codes), step):
             rows = slice(start, start + step)
-            result[rows] = self.left_out.evidence(block[rows], codes[rows], one_repetition(weights[rows]))
+            result[rows] = self.left_out.evidence(block[rows], codes[rows], removed[rows])
         return contrasted(result)
 
     def _by_weight(self, evidence: FloatArray) -> FloatArray:
@@ -256,8 +268,8 @@ class NumberColumns(FamilyColumns):
         """The evidence of every cell, (rows, columns, classes), centred over the classes; 0 where missing."""
         return contrasted(self.estimate.evidence(self._block(columns)))
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
-        return self._by_weight(self._left_out(self._block(columns), codes, weights))
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+        return self._by_weight(self._left_out(self._block(columns), codes, removed))
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
         silence = np.zeros((len(weights), 1))
@@ -277,8 +289,8 @@ class LabelColumns(FamilyColumns):
             parts.append(np.array([*numbers, NO_INTEGER], dtype=np.int64)[columns[column][1]])
         return np.column_stack(parts)
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
-        return self._by_weight(self._left_out(self._block(columns), codes, weights))
+    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+        return self._by_weight(self._left_out(self._block(columns), codes, removed))
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         return [category_basis(columns[column][1]) for column in self.columns]

@@ -81,6 +81,7 @@ def fit_strong(
     n_classes: int,
     additive: AdditiveModel,
     weights: FloatArray | None = None,
+    removed: FloatArray | None = None,
 ) -> StrongModel:
     """Fit the experts beside a fitted additive model, and pool them.
 
@@ -95,18 +96,21 @@ def fit_strong(
     additive
         The additive recipe, fitted on the same rows, with the rows it kept.
     weights
-        Sample weights; a weight counts as so many repetitions.
+        What each row counts; 1 each if not given.
+    removed
+        What one occurrence of each row gave to the additive model; 1 each if not given.
     """
     weights = np.ones(len(target)) if weights is None else np.asarray(weights, dtype=np.float64)
+    removed = np.ones(len(target)) if removed is None else removed
     data = (additive, columns, target, n_classes, weights)
     one_parent = fit_one_parent(*data)
     found: list[FittedExpert | None] = [
-        fit_additive_expert(additive, columns, None if one_parent is None else one_parent[0]),
+        fit_additive_expert(additive, columns, weights, None if one_parent is None else one_parent[0]),
         one_parent,
         fit_two_parents(*data),
         fit_gaussian(*data, kind="normal scores"),
         fit_gaussian(*data, kind="standardised"),
-        fit_words(additive, columns, target, weights),
+        fit_words(additive, columns, target, weights, removed),
     ]
     experts = [expert for expert in found if expert is not None]
     kept = additive.loo

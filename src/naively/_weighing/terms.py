@@ -22,8 +22,8 @@ class TextEstimate(Protocol):
     def evidence(self, texts: Any) -> FloatArray:
         """The evidence (classes, rows) of texts, centred; 0 where missing."""
 
-    def leave_one_out(self, texts: Any, codes: IntArray, weights: FloatArray) -> FloatArray:
-        """The evidence (classes, rows) of learnt texts, each without itself."""
+    def leave_one_out(self, texts: Any, codes: IntArray, removed: FloatArray) -> FloatArray:
+        """The evidence (classes, rows) of learnt texts, each without the weight that it gave."""
 
 
 @dataclass(frozen=True)

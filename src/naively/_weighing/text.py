@@ -73,10 +73,10 @@ class TokenScores:
         """The known tokens of texts."""
         return self.table.vocabulary.index.tally(texts, self.view)
 
-    def scores(self, rows: KnownRows, own: IntArray, weights: FloatArray) -> list[FloatArray]:
+    def scores(self, rows: KnownRows, own: IntArray, removed: FloatArray) -> list[FloatArray]:
         """The scores (rows, classes) of texts, each without itself where its class is given (else -1).
 
-        A row that weighs more than one stands for several: one of them goes.
+        `removed` is the weight that each gave.
         """
         shape = (len(rows.bounds) - 1, self.table.n_classes)
         ratio, against = np.zeros(shape), np.zeros(shape)
@@ -90,7 +90,7 @@ class TokenScores:
             rows.places.astype(np.int64),
             rows.tallies,
             frozen(own),
-            np.minimum(weights, 1.0),
+            frozen(removed),
             self.pointer,
             self.table.codes,
             frozen(self.table.mass.high),
@@ -219,15 +219,20 @@ class TextColumn:
         return self.tables[0].observed.high
 
     def fitted(
-        self, texts: Sequence[str | None], codes: IntArray, weights: FloatArray, log_prior: FloatArray
+        self,
+        texts: Sequence[str | None],
+        codes: IntArray,
+        weights: FloatArray,
+        removed: FloatArray,
+        log_prior: FloatArray,
     ) -> TextEvidence:
-        """The column's evidence, pooled on kept rows."""
+        """The column's evidence, pooled on kept rows, each without the weight that it gave to the tables."""
         scorers = tuple(
             TokenScores(view, table, with_complement=place == 0)
             for place, (view, table) in enumerate(zip(self.views, self.tables, strict=True))
         )
         unfitted = TextEvidence(scorers, TextPool(np.ones(len(scorers) + 1), 0.0, 1.0))
-        scores, lengths, known = unfitted.scores(texts, codes, weights)
+        scores, lengths, known = unfitted.scores(texts, codes, removed)
         pool = fit_pool([one[known] for one in scores], lengths[known], codes[known], weights[known], log_prior)
         left_out = np.where(known, pool.joined(scores, lengths).T, 0.0)
         return TextEvidence(scorers, pool, (texts, codes, left_out))
@@ -258,14 +263,14 @@ class TextEvidence:
         return names
 
     def scores(
-        self, texts: Sequence[str | None], own: IntArray, weights: FloatArray
+        self, texts: Sequence[str | None], own: IntArray, removed: FloatArray
     ) -> tuple[list[FloatArray], FloatArray, AnyArray]:
         """All scores of texts (rows, classes), their lengths, and which are known."""
         found: list[FloatArray] = []
         lengths = np.zeros(len(texts))
         for place, scorer in enumerate(self.scorers):
             rows = scorer.read(texts)
-            found.extend(scorer.scores(rows, own, weights))
+            found.extend(scorer.scores(rows, own, removed))
             if place == 0:
                 lengths = rows.lengths
         return found, lengths, np.array([text is not None for text in texts], dtype=bool)
@@ -293,11 +298,11 @@ class TextEvidence:
         total -= total.mean(axis=1, keepdims=True)
         return np.where(known, (total * self.pool.stretch(lengths)[:, None]).T, 0.0)
 
-    def leave_one_out(self, texts: Sequence[str | None], codes: IntArray, weights: FloatArray) -> FloatArray:
-        """The same without the text itself, where its class is given."""
+    def leave_one_out(self, texts: Sequence[str | None], codes: IntArray, removed: FloatArray) -> FloatArray:
+        """The evidence (classes, rows) of learnt texts, each without the weight that it gave."""
         if self.kept is not None and self.kept[0] is texts and self.kept[1] is codes:
             return self.kept[2]
-        scores, lengths, known = self.scores(texts, codes, weights)
+        scores, lengths, known = self.scores(texts, codes, removed)
         return np.where(known, self.pool.joined(scores, lengths).T, 0.0)
 
     def of_tokens(self, text: str) -> tuple[list[str], FloatArray]:

@@ -16,7 +16,8 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from naively._weighing.additive import AdditiveModel, dealt_folds
+from naively._weighing.additive import AdditiveModel
+from naively._weighing.kept import dealt_folds
 from naively._weighing.softmax import loss_and_residual
 from naively._weighing.terms import Column, TextTerm
 from naively._weighing.text import SHARE, TextEvidence, TokenScores
@@ -79,11 +80,12 @@ class WordExpert:
 
 
 def fit_words(
-    additive: AdditiveModel, columns: Sequence[Column], target: IntArray, weights: FloatArray
+    additive: AdditiveModel, columns: Sequence[Column], target: IntArray, weights: FloatArray, removed: FloatArray
 ) -> tuple[WordExpert, FloatArray] | None:
     """Word weights on all kept rows, and their cross-fitted log-probabilities of the rows that weights are fitted on.
 
-    None without a text column, or with too few rows.
+    `removed` is what one occurrence of each row gave to the additive model. None without a text column, or with too few
+    rows.
     """
     if weights.sum() < LEAST_ROWS or all(kind != "text" for kind, _ in columns):
         return None
@@ -92,7 +94,7 @@ def fit_words(
         return None
     kept = additive.loo
     table = _read(features, columns)
-    start = additive.left_out_scores(columns, target, weights)
+    start = additive.left_out_scores(columns, target, removed)
     folds = dealt_folds(target, FOLDS)
     crossed = np.empty_like(start)
     for fold in range(FOLDS):

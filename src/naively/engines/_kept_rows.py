@@ -14,6 +14,7 @@ from naively.statistics._kept_rows import (
     add_text_hashes,
     label_hashes,
     mixed,
+    places_of_class,
     text_hash,
 )
 from naively.typing import AnyArray, IntArray
@@ -56,7 +57,8 @@ def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity
     for place, cells in texts.items():
         columns[schema.names[place]] = np.array([*(cells[row] for row in candidates), None], dtype=object)[:-1]
     weights = np.ones(len(candidates)) if rows.weights is None else rows.weights[candidates]
-    return KeptRows.of_rows(capacity, hashes[candidates], rows.codes[candidates], weights, columns)
+    once = np.ones(len(candidates), dtype=np.int64)
+    return KeptRows.of_rows(capacity, hashes[candidates], rows.codes[candidates], weights, once, columns)
 
 
 def _texts(rows: Rows, position: int) -> list[str | None]:
@@ -77,9 +79,34 @@ def _smallest(hashes: AnyArray, codes: IntArray, capacity: int) -> IntArray:
     while True:
         n_tried = min(2 * n_tried, len(known))
         limit = np.partition(hashes[known], n_tried - 1)[n_tried - 1]
-        chosen = known[hashes[known] <= limit]
-        if n_tried == len(known) or len(np.unique(hashes[chosen])) > capacity:
-            return np.asarray(chosen)
+        below = hashes[known] <= limit
+        if n_tried == len(known) or len(np.unique(hashes[known[below]])) > capacity:
+            chosen, rest = known[below], known[~below]
+            return np.concatenate([chosen, _of_rare_classes(hashes, codes, chosen, rest, capacity)])
+
+
+def _of_rare_classes(hashes: AnyArray, codes: IntArray, chosen: IntArray, rest: IntArray, capacity: int) -> IntArray:
+    """The rows of the rest that fill the places of their classes and, where not all fit, one more distinct row."""
+    n_classes = int(codes.max(initial=-1)) + 1
+    n_present = int(np.count_nonzero(np.bincount(codes[codes >= 0], minlength=n_classes)))
+    wanted = places_of_class(capacity, n_present) + 1
+    n_chosen = np.bincount(codes[chosen][_distinct(hashes[chosen], codes[chosen])], minlength=n_classes)
+    rest = rest[n_chosen[codes[rest]] < wanted]
+    rest = rest[np.lexsort((hashes[rest], codes[rest]))]
+    new = np.ones(len(rest), dtype=bool)
+    new[1:] = (np.diff(hashes[rest]) != 0) | (np.diff(codes[rest]) != 0)
+    n_new = np.cumsum(new)
+    first = np.searchsorted(codes[rest], codes[rest])  # of the row's class
+    rank = n_new - n_new[first] + 1 + n_chosen[codes[rest]]
+    return np.asarray(rest[rank <= wanted])
+
+
+def _distinct(hashes: AnyArray, codes: IntArray) -> IntArray:
+    """One row of each hash and class."""
+    order = np.lexsort((codes, hashes))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
+    return np.asarray(order[new])
 
 
 def _numbers(rows: Rows, position: int, chosen: IntArray) -> AnyArray:

@@ -124,11 +124,14 @@ class Density:
     at: Callable[[FloatArray], FloatArray]
     bends: FloatArray = field(default_factory=lambda: np.empty(0))
 
-    @property
-    def own(self) -> FloatArray:
-        """Log-likelihood of each cell under each class with one row of that cell and class removed."""
+    def own(self, row_weight: FloatArray | float = 1.0) -> FloatArray:
+        """Log-likelihood of each cell under each class with one row of that cell and class removed.
+
+        `row_weight` is what a row weighs, or a row of each class (classes,).
+        """
         classes, cells = self.full.shape
-        return self.without(np.arange(classes)[:, None], np.arange(cells), 1.0)
+        weight = np.broadcast_to(row_weight, (classes,))[:, None]
+        return self.without(np.arange(classes)[:, None], np.arange(cells), weight)
 
 
 # Student-t ---------------------------------------------------------------------------------------------------

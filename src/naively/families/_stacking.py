@@ -115,10 +115,13 @@ class StackedColumn:
         return np.where(cells >= 0, result, 0.0)
 
 
-def stack(sample: Sample, families: Sequence[str] = tuple(FAMILIES)) -> StackedColumn:
+def stack(
+    sample: Sample, families: Sequence[str] = tuple(FAMILIES), row_weight: FloatArray | float = 1.0
+) -> StackedColumn:
     """Fit every density to ``sample`` and stack them.
 
-    A column with fewer than two distinct values carries no evidence.
+    A column with fewer than two distinct values carries no evidence. ``row_weight`` is what a row of each class weighs,
+    which is left out to judge it.
     """
     classes, cells = sample.counts.shape
     if cells < 2:
@@ -130,7 +133,7 @@ def stack(sample: Sample, families: Sequence[str] = tuple(FAMILIES)) -> StackedC
     full = np.stack([density.full for density in fitted])
     highest = full.max(axis=1, keepdims=True)
     odds = np.exp(full - highest)
-    own_odds = np.exp(np.minimum(np.stack([density.own for density in fitted]) - highest, 700.0))
+    own_odds = np.exp(np.minimum(np.stack([density.own(row_weight) for density in fitted]) - highest, 700.0))
 
     def own_odds_without(codes: IntArray, cells: IntArray, weights: FloatArray) -> FloatArray:
         left = np.stack([density.without(codes, cells, weights) for density in fitted])

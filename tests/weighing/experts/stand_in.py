@@ -28,6 +28,9 @@ class Kept:
     best: str
     log_posterior: FloatArray
 
+    def one_occurrence(self, weights: FloatArray) -> FloatArray:
+        return weights[self.rows]
+
 
 class StandIn:
     """What the experts ask of an additive model, on naive Bayes over equal-frequency bins."""

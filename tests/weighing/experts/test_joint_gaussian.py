@@ -88,5 +88,5 @@ def test_rescaling_has_mean_zero_variance_one_and_maps_missing_to_zero(make: obj
 def test_choice_is_the_best_of_the_grid(table: Table) -> None:
     ones = np.ones(len(table.target))
     moments = count_moments(table.numbers, table.target, table.n_classes, ones)
-    model, scores = choose_joint_gaussian(moments, table.numbers, table.target, ones, np.zeros((len(ones), 3)))
+    model, scores = choose_joint_gaussian(moments, table.numbers, table.target, ones, ones, np.zeros((len(ones), 3)))
     np.testing.assert_allclose(scores, model.loo_scores(table.numbers, table.target, ones))

@@ -110,7 +110,7 @@ def test_parity_is_found_and_named() -> None:
     table, design, penalty = parity(400)
     rows, ones = np.arange(400), np.ones(400)
     corrections = corrections_of(table, rows, ones)
-    fit = fit_pairs(corrections, table.cells, table.target, ones, rows % 4, design, penalty)
+    fit = fit_pairs(corrections, table.cells, table.target, ones, ones, rows % 4, design, penalty)
     assert fit is not None
     log_loss = -fit.log_posterior[rows, table.target].mean()
     assert log_loss < 0.2
@@ -131,7 +131,9 @@ def test_noise_rarely_passes_the_gate() -> None:
         table.plan = plan_bins(table.columns, 5)
         table.cells = table.plan.cells(table.columns)
         table.target = random.integers(0, 2, 400)
-        fit = fit_pairs(corrections_of(table, rows, ones), table.cells, table.target, ones, rows % 4, design, penalty)
+        fit = fit_pairs(
+            corrections_of(table, rows, ones), table.cells, table.target, ones, ones, rows % 4, design, penalty
+        )
         if fit is not None:
             passed += 400 * np.log(2) + fit.log_posterior[rows, table.target].sum() > 2
     assert passed <= 2

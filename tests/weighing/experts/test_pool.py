@@ -13,16 +13,19 @@ def noisy_scores(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:
     return random.normal(size=(n_rows, 3)) + 1.5 * np.eye(3)[target], target
 
 
+@pytest.mark.parametrize("surprises", [0.0, 2.0, 40.0])
 @pytest.mark.parametrize("factor", [0.2, 1.0, 5.0])
-def test_temperature_is_the_minimum(factor: float) -> None:
+def test_temperature_is_the_minimum(factor: float, surprises: float) -> None:
     scores, target = noisy_scores()
     ones = np.ones(len(target))
+    frequency = np.bincount(target) + 1.0
+    wanted = len(target) * np.eye(3)[target] + surprises * frequency / frequency.sum()
 
     def loss(temperature: float) -> float:
-        return -float(log_softmax(temperature * factor * scores, axis=1)[np.arange(len(target)), target].sum())
+        return -float((wanted * log_softmax(temperature * factor * scores, axis=1)).sum())
 
     expected = minimize_scalar(loss, bounds=(np.exp(-4), np.e), method="bounded", options={"xatol": 1e-8}).x
-    assert best_temperature(factor * scores, target, ones) == pytest.approx(expected, rel=1e-4)
+    assert best_temperature(factor * scores, target, ones, surprises) == pytest.approx(expected, rel=1e-4)
 
 
 def test_temperature_stays_in_its_bounds_on_separable_and_hopeless_rows() -> None:
@@ -30,6 +33,12 @@ def test_temperature_stays_in_its_bounds_on_separable_and_hopeless_rows() -> Non
     assert best_temperature(np.eye(2), target, np.ones(2)) == pytest.approx(np.e, rel=1e-6)
     assert best_temperature(-np.eye(2), target, np.ones(2)) == pytest.approx(np.exp(-4), rel=1e-6)
     assert np.isfinite(temper(np.zeros((2, 2)), target, np.ones(2))[1]).all()
+
+
+def test_few_rows_without_an_error_are_no_proof() -> None:
+    """Two right rows and two surprises, which are right by half: three of four, log-odds of log 3."""
+    found = best_temperature(np.eye(2), np.array([0, 1]), np.ones(2), surprises=2.0)
+    assert found == pytest.approx(np.log(3), rel=1e-6)
 
 
 def test_pool_prefers_the_better_expert_and_beats_it() -> None:

@@ -1,0 +1,190 @@
+"""The kept rows as the sample that weights are fitted on: what a row counts there, what is left out of it, its fold.
+
+A row is judged by estimates that know nothing of it, so all that one occurrence of it gave is left out: its whole
+weight, be it 1, 20 or 0.01. Weights matter by their ratios only: all are divided by the weight that one row has on
+average (Kish), so that pseudo-counts and penalties, which are numbers of rows, mean what they say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from naively.statistics._kept_rows import LARGEST_HASH, KeptRows, mixed
+from naively.statistics._statistics import Statistics
+from naively.typing import AnyArray, FloatArray, IntArray
+
+FOLDS = 4
+MOST_UNITS = 64
+"""The occurrences of a row are dealt to the folds in at most so many parts."""
+
+CHANCE = 0.01
+"""A row that occurs more than once although fewer rows than this would be expected is a copy."""
+
+LARGEST_FACTOR = 1e150
+"""What sums can be multiplied by at once without an overflow."""
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class FittedRows:
+    """The rows that weights are fitted on; a row that occurred several times may be in several folds.
+
+    Parameters
+    ----------
+    rows : ndarray (rows,)
+        Where they stand among all kept rows.
+    folds, codes : ndarray (rows,)
+    weights : ndarray (rows,)
+        What they count in the loss.
+    occurrences : ndarray (rows,)
+        How often the row occurred, in all folds.
+    removed : ndarray (rows,)
+        What one occurrence gave to the statistics, and what is left out of them to judge it.
+    """
+
+    rows: IntArray
+    folds: IntArray
+    codes: IntArray
+    weights: FloatArray
+    occurrences: IntArray
+    removed: FloatArray
+
+
+def in_rows(statistics: Statistics) -> Statistics:
+    """The statistics with all weights divided by that of a typical row, so that they count rows.
+
+    The weights of the single occurrences then add up to their effective number, ``sum(w) ** 2 / sum(w ** 2)``: rows
+    that weigh alike count one each, and rows that have decayed to next to nothing do not count. Copies of a row are
+    counted as one occurrence of it.
+    """
+    if statistics.kept is None or not statistics.kept.weights.any():
+        return statistics
+    class_weights = statistics.class_weight.high
+    kept = _without_copies(statistics.kept, class_weights)
+    typical = _typical(_standing_for_all(kept, class_weights), removed_weights(kept))
+    statistics = replace(statistics, kept=kept)
+    while typical < 1 / LARGEST_FACTOR:
+        statistics, typical = statistics.scaled(LARGEST_FACTOR), typical * LARGEST_FACTOR
+    return statistics if typical == 1.0 else statistics.scaled(1.0 / typical)
+
+
+def _without_copies(kept: KeptRows, class_weights: FloatArray) -> KeptRows:
+    """The kept rows, those that are copies of one row counted as one occurrence.
+
+    Rows of few values repeat by chance, and each repetition is a row of its own. Where not even `CHANCE` repetitions
+    would be expected if the columns were independent within the class, as with most rows that hold measured numbers, a
+    repetition is a copy: it tells no more than the row did, and the row must not be judged by it.
+    """
+    again = np.flatnonzero(kept.occurrences > 1)
+    if not len(again):
+        return kept
+    n_kept = np.bincount(kept.codes, kept.occurrences, len(class_weights))
+    n_all = n_kept * _rows_per_kept_row(kept, class_weights)
+    expected = np.log(n_all[kept.codes[again]])
+    for cells in kept.columns.values():
+        values = _as_codes(cells)
+        pairs, place = np.unique(kept.codes * (values.max() + 1) + values, return_inverse=True)
+        n_here = np.bincount(place, kept.occurrences, len(pairs))
+        expected += np.log(n_here[place[again]] / n_kept[kept.codes[again]])
+    occurrences = kept.occurrences.copy()
+    occurrences[again[expected < np.log(CHANCE)]] = 1
+    return replace(kept, occurrences=occurrences)
+
+
+def _as_codes(cells: AnyArray) -> IntArray:
+    """Numbers of the distinct cells; missing ones are one of them."""
+    if cells.dtype.kind == "f":
+        return np.unique(cells, return_inverse=True)[1]
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(cell, len(known)) for cell in cells.tolist()], dtype=np.int64)
+
+
+def class_rows(statistics: Statistics) -> FloatArray:
+    """The weight of the rows of each class (classes,), in rows."""
+    return in_rows(Statistics(statistics.classes, statistics.class_weight, {}, statistics.kept)).class_weight.high
+
+
+def removed_weights(kept: KeptRows) -> FloatArray:
+    """What one occurrence of each row weighs."""
+    return np.asarray(kept.weights / kept.occurrences)
+
+
+def typical_weights(kept: KeptRows, n_classes: int) -> FloatArray:
+    """What a row of each class typically weighs (classes,); 1 for a class without kept rows."""
+    removed, result = removed_weights(kept), np.ones(n_classes)
+    for code in np.unique(kept.codes[kept.weights > 0]).tolist():
+        own = kept.codes == code
+        result[code] = _typical(kept.weights[own], removed[own])
+    return result
+
+
+def sample_weights(kept: KeptRows, class_weights: FloatArray) -> FloatArray:
+    """What the kept rows count as a sample of all rows: classes as they are among all, and a typical row one."""
+    weights = _standing_for_all(kept, class_weights)
+    return weights / _typical(weights, weights / kept.occurrences) if weights.any() else weights
+
+
+def _standing_for_all(kept: KeptRows, class_weights: FloatArray) -> FloatArray:
+    """The weights of the kept rows, those of each class multiplied so that they add up to that of all its rows."""
+    return np.asarray(kept.weights * _rows_per_kept_row(kept, class_weights)[kept.codes])
+
+
+def _rows_per_kept_row(kept: KeptRows, class_weights: FloatArray) -> FloatArray:
+    """How many rows a kept row of each class stands for (classes,)."""
+    if kept.threshold == LARGEST_HASH:  # all rows are kept
+        return np.ones(len(class_weights))
+    weights = np.bincount(kept.codes, kept.weights, len(class_weights))
+    return np.divide(class_weights, weights, out=np.ones(len(class_weights)), where=weights > 0)
+
+
+def _typical(weights: FloatArray, of_one: FloatArray) -> float:
+    """The mean of what one occurrence of each row weighs, by weight; no product of weights can overflow or vanish."""
+    largest = float(of_one.max())
+    return largest * float(np.average(of_one / largest, weights=weights / weights.max()))
+
+
+def dealt(kept: KeptRows, class_weights: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Deal the occurrences of the rows to folds.
+
+    Each occurrence has a hash of its own, and those of a class are dealt in the order of these: an occurrence is as
+    likely to share a fold with an equal row as with any other.
+
+    Returns
+    -------
+    rows, folds : ndarray of int
+        A row and a fold for each pair of them that occurs.
+    weights : ndarray of float
+        The weight as a sample of all rows, in parts.
+    """
+    n_units = np.minimum(kept.occurrences, MOST_UNITS)
+    rows = np.repeat(np.arange(len(kept)), n_units)
+    number = np.arange(len(rows)) - np.repeat(np.cumsum(n_units) - n_units, n_units)
+    with np.errstate(over="ignore"):
+        again = mixed(kept.hashes[rows] + number.astype(np.uint64) * GOLDEN)
+    order = np.argsort(np.where(number == 0, kept.hashes[rows], again), kind="stable")
+    folds = np.empty(len(rows), dtype=np.int64)
+    folds[order] = dealt_folds(kept.codes[rows[order]], FOLDS)
+    pairs, n_here = np.unique(rows * FOLDS + folds, return_counts=True)
+    rows, folds = pairs // FOLDS, pairs % FOLDS
+    return rows, folds, sample_weights(kept, class_weights)[rows] * (n_here / n_units[rows])
+
+
+def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:
+    """Deal the rows of each class to folds in turn; they come in the order of their hashes, which is random enough."""
+    by_class = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[by_class], codes[by_class])
+    folds = np.empty(len(codes), dtype=np.int64)
+    folds[by_class] = (np.arange(len(codes)) - first) % n_folds
+    return folds
+
+
+def fitted_rows(kept: KeptRows, class_weights: FloatArray, most: int | None = None) -> FittedRows:
+    """The rows that weights are fitted on: all kept rows, or those that a smaller sample would have kept."""
+    sample = kept if most is None else kept.smallest(most)
+    places = np.flatnonzero(kept.hashes <= kept.limits(sample.threshold, sample.class_thresholds))
+    rows, folds, weights = dealt(sample, class_weights)
+    rows = places[rows]
+    return FittedRows(rows, folds, kept.codes[rows], weights, kept.occurrences[rows], removed_weights(kept)[rows])
