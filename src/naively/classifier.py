@@ -1483,7 +1483,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_threads = thread_count(self.n_threads)
         weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
-            return PooledScorer(weighed, schema, len(self.classes_))
+            return PooledScorer(weighed, schema, len(self.classes_), thread_count(self.n_threads))
         scorer = Scorer(weighed.factors, schema.names, len(self.classes_))
         scorer.weighed = weighed
         return scorer

@@ -31,6 +31,9 @@ from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
 FOLDS = 4
+REPEATS = 4
+"""A row that was learnt several times is dealt to up to so many folds of the cross-fit."""
+
 FEW_ROWS = 20
 """Below so many kept rows only a temperature is fitted."""
 
@@ -277,6 +280,16 @@ def left_out_design(
         counted=np.concatenate([np.ones(n_values), np.zeros(len(indicators))]),
         penalty=np.ones(len(evidence)),
     )
+
+
+def dealt_rows(weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Which rows are dealt to folds, and with what weight: one that was learnt several times, several times.
+
+    Its copies have a share of its weight each, and can be in several folds, as its repetitions would be.
+    """
+    n_copies = np.clip(np.floor(weights), 1, REPEATS).astype(np.int64)
+    rows = np.repeat(np.arange(len(weights)), n_copies)
+    return rows, (weights / n_copies)[rows]
 
 
 def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:

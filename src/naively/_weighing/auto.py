@@ -11,7 +11,7 @@ from naively._blas import one_blas_thread
 from naively._checks import require_whole
 from naively._schema import Schema
 from naively._scoring.model import Factor
-from naively._weighing.additive import AdditiveModel, Prior, fit_additive, observed_weights
+from naively._weighing.additive import AdditiveModel, Prior, dealt_rows, fit_additive, observed_weights
 from naively._weighing.categories import prior_pseudo_counts
 from naively._weighing.reading import read_sources
 from naively._weighing.sources import NumberColumns, WeighedEstimate
@@ -29,9 +29,6 @@ from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 MOST_ROWS = 1e9
 """Kept rows count for at most so many, whatever they weigh: beside more, penalties and pseudo-counts would vanish."""
-
-REPEATS = 4
-"""A kept row that was learnt several times is dealt to up to so many folds of the cross-fit."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,7 @@ def weigh(
     cells = [
         _cells(kept, schema.names[place], known, families[place]) for place, known in zip(readable, labels, strict=True)
     ]
-    chosen, weights = _dealt(kept if tempering.rows is None else kept.smallest(tempering.rows))
+    chosen, weights = dealt_rows((kept if tempering.rows is None else kept.smallest(tempering.rows)).weights)
     class_weights = statistics.class_weight.high
     prior = Prior(class_weights, prior_pseudo_counts(class_weights, prior_smoothing, statistics.classes.tolist()))
     with one_blas_thread():  # many small products: threads would only wait for each other
@@ -186,17 +183,6 @@ def _cells(kept: KeptRows, name: str, labels: tuple[Label, ...] | None, family: 
     index: dict[object, int] = {label: code for code, label in enumerate(labels)}
     index[None] = -1
     return "categorical", np.array([index[value] for value in cells.tolist()], dtype=np.int64)
-
-
-def _dealt(chosen: KeptRows) -> tuple[IntArray, FloatArray]:
-    """The rows that weights are fitted on, the first among the kept ones, and their weights.
-
-    A row that was learnt several times appears several times with a share of its weight, so that it can be in several
-    folds, as its repetitions would be.
-    """
-    n_copies = np.clip(np.floor(chosen.weights), 1, REPEATS).astype(np.int64)
-    rows = np.repeat(np.arange(len(chosen)), n_copies)
-    return rows, (chosen.weights / n_copies)[rows]
 
 
 def _bounded(kept: KeptRows) -> KeptRows:

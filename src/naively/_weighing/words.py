@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel, dealt_folds
+from naively._weighing.experts import LearntRows
 from naively._weighing.softmax import loss_and_residual
 from naively._weighing.terms import Column, TextTerm
 from naively._weighing.text import SHARE, TextEvidence, TokenScores
@@ -78,29 +79,26 @@ class WordExpert:
         return np.asarray(log_softmax(corrected, axis=1))
 
 
-def fit_words(
-    additive: AdditiveModel, columns: Sequence[Column], target: IntArray, weights: FloatArray
-) -> tuple[WordExpert, FloatArray] | None:
-    """Word weights on all kept rows, and their cross-fitted log-probabilities of the rows that weights are fitted on.
+def fit_words(learnt: LearntRows) -> tuple[WordExpert, FloatArray] | None:
+    """Word weights on all kept rows, and their cross-fitted log-probabilities of these rows.
 
     None without a text column, or with too few rows.
     """
-    if weights.sum() < LEAST_ROWS or all(kind != "text" for kind, _ in columns):
+    if learnt.weights.sum() < LEAST_ROWS or all(kind != "text" for kind, _ in learnt.columns):
         return None
-    features = _features(additive)
+    features = _features(learnt.additive)
     if not features:
         return None
-    kept = additive.loo
-    table = _read(features, columns)
-    start = additive.left_out_scores(columns, target, weights)
+    target, weights, start = learnt.target, learnt.weights, learnt.additive_log_proba
+    table = _read(features, learnt.columns)
     folds = dealt_folds(target, FOLDS)
     crossed = np.empty_like(start)
     for fold in range(FOLDS):
         rows = folds != fold
         fitted = _fit(table[rows], target[rows], weights[rows], start[rows])
         crossed[~rows] = start[~rows] + table[~rows] @ fitted
-    expert = WordExpert(additive, features, _fit(table, target, weights, start))
-    return expert, np.asarray(log_softmax(crossed[kept.rows], axis=1))
+    expert = WordExpert(learnt.additive, features, _fit(table, target, weights, start))
+    return expert, np.asarray(log_softmax(crossed, axis=1))
 
 
 def _features(additive: AdditiveModel) -> tuple[WordFeatures, ...]:
