@@ -1,8 +1,8 @@
 """Boosted cells: small random partitions of the rows, each of which corrects the scores that are there.
 
-A partition has a few cells. What a cell adds to a class is one Newton step: the sum of its residuals over the sum of its
-variances and a ridge. As many partitions are added as left-out rows justify; none, if they only follow chance. Like the
-fold forest they come in groups that each leave a fold out, so that a row's left-out scores are those of its group.
+A partition has a few cells. What a cell adds to a class is one Newton step: the sum of its residuals over the sum of
+its variances and a ridge. As many partitions are added as left-out rows justify; none, if they only follow chance. Like
+the fold forest they come in groups that each leave a fold out, so that a row's left-out scores are those of its group.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PATIENCE = 25
 """Rounds without a lower left-out loss after which no more are tried."""
 
 STEP = 0.15
-CELLS = 16
+CELLS = 8
 LEAST_ROWS_OF_A_CELL = 3
 RIDGE = 1.0
 SHARE_OF_FEATURES = 0.7
@@ -86,9 +86,7 @@ class _Group:
     start : ndarray (rows, classes)
     """
 
-    def __init__(
-        self, filled: AnyArray, target: IntArray, weights: FloatArray, held_out: AnyArray, start: FloatArray
-    ):
+    def __init__(self, filled: AnyArray, target: IntArray, weights: FloatArray, held_out: AnyArray, start: FloatArray):
         self.held_out, self.partitions = held_out, list[tuple[Any, FloatArray]]()
         learnt = ~held_out
         self._learnt, self._asked = filled[learnt], filled[held_out]

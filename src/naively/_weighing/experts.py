@@ -139,7 +139,7 @@ class GaussianExpert:
 
 
 def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
-    """A joint Gaussian of the numeric columns that vary; None without two, or with too many."""
+    """A joint Gaussian of the numeric columns that vary; None without any, or with too many."""
     changes = {
         index: change
         for index, (kind, values) in enumerate(learnt.columns)
@@ -162,11 +162,14 @@ def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
 
 
 def _other_columns(learnt: LearntRows) -> tuple[FloatArray, Reweighted]:
-    """The tempered evidence of all terms but the numeric values: of the learnt rows (rows, classes), and for new rows."""
+    """The tempered evidence of all terms but the numeric values: of the learnt rows, and a scorer of new ones."""
     model, design = learnt.additive, learnt.design
     n_classes = len(model.log_prior)
     weight = min(1.0, model.loo.temperature) * design.counted * ~model.numeric_weights
     scorer = model.reweighted(
-        0.0, np.zeros(n_classes), np.repeat(weight[None], n_classes, axis=0), np.zeros((n_classes, design.effects.shape[1]))
+        0.0,
+        np.zeros(n_classes),
+        np.repeat(weight[None], n_classes, axis=0),
+        np.zeros((n_classes, design.effects.shape[1])),
     )
     return (design.evidence @ weight).T, scorer

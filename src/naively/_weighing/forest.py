@@ -1,8 +1,9 @@
 """A fold forest: extremely random trees whose nodes hold class counts, in groups that each leave a fold out.
 
-Trees find interactions of any order. Each tree is grown out; the counts of a node are drawn to those of its parent, by as
-many rows as make left-out rows most probable, so that a leaf of one row does not claim to be sure. A group of trees does
-not learn one of the folds: a row's left-out answer is that of the group that did not see it, and nothing is fitted twice.
+Trees find interactions of any order. Each tree is grown out; the counts of a node are drawn to those of its parent, by
+as many rows as make left-out rows most probable, so that a leaf of one row does not claim to be sure. A group of trees
+does not learn one of the folds: a row's left-out answer is that of the group that did not see it, and nothing is fitted
+twice.
 """
 
 from __future__ import annotations

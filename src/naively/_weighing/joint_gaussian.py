@@ -2,8 +2,8 @@
 
 With a normal-inverse-Wishart prior the predictive density is a multivariate t. The prior scale is the pooled
 within-class covariance, shrunk to its diagonal; its strength runs from a quadratic to a linear discriminant and is
-chosen by leave-one-out. Normal scores are spoilt by no outlier. A missing cell is integrated out: the density is that of
-the known cells. (While moments are added up it counts as the mean.)
+chosen by leave-one-out. Normal scores are spoilt by no outlier. A missing cell is integrated out: the density is that
+of the known cells. (While moments are added up it counts as the mean.)
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class PooledScorer:
         return self.model.log_proba(columns) - self._log_prior
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
-        """What each column, each expert, the boosted cells and the pool add, (rows, terms, classes); it sums exactly."""
+        """What columns, experts, boosted cells and the pool add, (rows, terms, classes); it sums exactly."""
         columns = self._columns(table, positions)
         terms = np.zeros((table.n_rows, len(self.names), self.n_classes))
         weights = self.model.pool.expert_weights

@@ -2,8 +2,8 @@
 
 ``additive + joint Gaussian + fold forest + words -> log-pool -> boosted cells -> floor``
 
-Every step is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of the
-forest and the boosted cells by the trees that did not see the row, those of the words by folds.
+Every step is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of
+the forest and the boosted cells by the trees that did not see the row, those of the words by folds.
 """
 
 from __future__ import annotations
@@ -123,42 +123,18 @@ def fit_strong(
         if has_trees
         else None,
         fit_words(learnt),
-        _boosted_expert(learnt, features, table) if has_trees and "e" in MODE else None,
     ]
     experts = [one for one in fitted if one is not None]
     log_probas = [log_proba for _, log_proba in experts]
     pool = fit_log_pool(log_probas, learnt.target, learnt.weights)
     left_out, trees = pool.log_proba(log_probas), None
-    if has_trees and "f" in MODE:
-        trees, left_out = fit_boosted_cells(
-            features, table, learnt.target, learnt.weights, learnt.folds, left_out
-        )
+    if has_trees:
+        trees, left_out = fit_boosted_cells(features, table, learnt.target, learnt.weights, learnt.folds, left_out)
     boosted = None if trees is None else BoostedCells(features, trees)
     left_out = floor_log_proba(np.asarray(log_softmax(left_out, axis=1)), prior, floor)
     return StrongModel(
         tuple(expert for expert, _ in experts), pool, boosted, prior, floor, left_out[learnt.of_additive]
     )
-
-
-import os
-MODE = os.environ.get("MODE", "f")
-
-
-@dataclass(frozen=True)
-class BoostedExpert:
-    additive: AdditiveModel
-    boosted: BoostedCells
-    name: str = "boosted cells"
-
-    def log_proba(self, columns):
-        return np.asarray(log_softmax(self.additive.log_proba(columns) + self.boosted.scores(columns), axis=1))
-
-
-def _boosted_expert(learnt, features, table):
-    trees, left_out = fit_boosted_cells(features, table, learnt.target, learnt.weights, learnt.folds, learnt.additive_log_proba)
-    if trees is None:
-        return None
-    return BoostedExpert(learnt.additive, BoostedCells(features, trees)), np.asarray(log_softmax(left_out, axis=1))
 
 
 def _most_telling_first(additive: AdditiveModel, learnt: LearntRows) -> list[int]:
@@ -168,4 +144,4 @@ def _most_telling_first(additive: AdditiveModel, learnt: LearntRows) -> list[int
     for term in additive.terms:
         for column, evidence in term.by_column(rows):
             strength[column] += np.abs(evidence).mean()
-    return np.argsort(-strength, kind="stable").tolist()
+    return [int(place) for place in np.argsort(-strength, kind="stable")]

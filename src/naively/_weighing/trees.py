@@ -29,8 +29,8 @@ MOST_FEATURE_CELLS = 50_000_000
 class Features:
     """How columns become numbers that a tree can cut.
 
-    A number becomes its rank among the distinct kept numbers, so that neither its scale nor its outliers matter; a label
-    becomes an indicator for each label of its column. A missing cell or unseen label is NaN in all of them.
+    A number becomes its rank among the distinct kept numbers, so that neither its scale nor its outliers matter; a
+    label becomes an indicator for each label of its column. A missing cell or unseen label is NaN in all of them.
 
     Parameters
     ----------
@@ -152,22 +152,26 @@ def _compiled_total() -> Any:
 
 
 def joined_trees(trees: Sequence[tuple[Any, FloatArray]]) -> Trees:
-    """Trees of scikit-learn, each with the values of its nodes, side by side."""
+    """Trees of scikit-learn, each with the values (nodes, classes) of its nodes, side by side."""
     sizes = [len(values) for _, values in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    inner = [tree.children_left >= 0 for tree, _ in trees]
+    parts = [_arrays(tree, root) for (tree, _), root in zip(trees, roots.tolist(), strict=True)]
+    values = np.concatenate([values for _, values in trees]).astype(np.float32)
+    feature, cut, left, right, share = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Trees(roots, feature, cut, left, right, share, values)
 
-    def gathered(take: Any, kind: Any) -> AnyArray:
-        return np.concatenate([take(tree, root, asks) for (tree, _), root, asks in zip(trees, roots, inner, strict=True)]).astype(kind)
 
-    return Trees(
-        roots,
-        gathered(lambda tree, _, asks: np.where(asks, tree.feature, -1), np.int32),
-        gathered(lambda tree, _, asks: _rounded_down(tree.threshold), np.float32),
-        gathered(lambda tree, root, asks: np.where(asks, tree.children_left + root, 0), np.int32),
-        gathered(lambda tree, root, asks: np.where(asks, tree.children_right + root, 0), np.int32),
-        gathered(lambda tree, _, asks: _share_left(tree, asks), np.float32),
-        np.concatenate([values for _, values in trees]).astype(np.float32),
+def _arrays(tree: Any, root: int) -> tuple[AnyArray, ...]:
+    """The features, cuts, next nodes and shares of a tree whose nodes are numbered from `root` on."""
+    asks = tree.children_left >= 0
+    weights = tree.weighted_n_node_samples
+    share = weights[tree.children_left] / np.maximum(weights, np.finfo(float).tiny)
+    return (
+        np.where(asks, tree.feature, -1).astype(np.int32),
+        _rounded_down(tree.threshold),
+        np.where(asks, tree.children_left + root, 0).astype(np.int32),
+        np.where(asks, tree.children_right + root, 0).astype(np.int32),
+        np.where(asks, share, 0.0).astype(np.float32),
     )
 
 
@@ -175,11 +179,6 @@ def _rounded_down(cuts: FloatArray) -> AnyArray:
     """The largest float32 that is at most each cut: float32 features go the same way by either."""
     near = cuts.astype(np.float32)
     return np.where(near > cuts, np.nextafter(near, np.float32(-np.inf)), near)
-
-
-def _share_left(tree: Any, asks: AnyArray) -> FloatArray:
-    weights = tree.weighted_n_node_samples
-    return np.where(asks, weights[tree.children_left] / np.maximum(weights, np.finfo(float).tiny), 0.0)
 
 
 def levels(tree: Any) -> list[IntArray]:
