@@ -27,7 +27,10 @@ RIDGE = 1.0
 SHARE_OF_FEATURES = 0.7
 
 LEAST_GAIN = 1e-5
-"""Nats per row that a round must gain, to count as a lower loss."""
+"""Nats per row by which the left-out loss must fall below its least so far, to count as lower."""
+
+LEAST_GAIN_OF_ALL = 2.0
+"""Nats, over all left-out rows, that partitions must gain together: less may be chance."""
 
 
 def fit_boosted_cells(
@@ -56,7 +59,8 @@ def fit_boosted_cells(
     if not groups:
         return None, start
     least = weights.sum() * LEAST_GAIN
-    best, n_rounds = log_loss(log_softmax(start, axis=1), target, weights), 0
+    first = log_loss(log_softmax(start, axis=1), target, weights)
+    best, n_rounds = first, 0
     for done in range(1, ROUNDS + 1):
         for group in groups:
             group.add_partition(random)
@@ -65,7 +69,7 @@ def fit_boosted_cells(
             best, n_rounds = loss, done
         elif done - n_rounds >= PATIENCE:
             break
-    if n_rounds == 0:
+    if first - best < LEAST_GAIN_OF_ALL:
         return None, start
     corrected = start.copy()
     for group in groups:

@@ -46,6 +46,7 @@ class PooledScorer:
         with one_blas_thread():  # many small products: threads would only wait for each other
             self.model: StrongModel = fit_strong(
                 weighed.kept,
+                [schema.names[place] for place in weighed.readable],
                 [len(labels or ()) for labels in weighed.labels],
                 weighed.codes,
                 weighed.weights,
@@ -60,7 +61,6 @@ class PooledScorer:
             if getattr(factor.estimate, "nonnegative", False)
             for member in factor.members.tolist()
         }
-        self._names = [schema.names[place] for place in weighed.readable]
         self.names = [*schema.names, *self._extra_names()]
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:

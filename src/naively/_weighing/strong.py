@@ -91,6 +91,7 @@ class StrongModel:
 
 def fit_strong(
     columns: Sequence[Column],
+    names: Sequence[str],
     n_labels: Sequence[int],
     target: IntArray,
     weights: FloatArray,
@@ -103,6 +104,8 @@ def fit_strong(
     ----------
     columns : sequence of Column
         The kept rows.
+    names : sequence of str
+        What the columns are called.
     n_labels : sequence of int
         How many labels each categorical column has.
     target, weights : ndarray (rows,)
@@ -112,9 +115,9 @@ def fit_strong(
     n_threads : int
     """
     learnt = learnt_rows(additive, columns, target, weights)
-    prior, floor = np.exp(additive.log_prior), floor_share(len(target))
-    features = plan_features(learnt.columns, n_labels, _most_telling_first(additive, learnt))
-    has_trees = features.count > 0 and len(target) >= LEAST_ROWS and len(np.unique(target)) > 1
+    prior, floor = np.exp(additive.log_prior), floor_share(len(learnt.target))
+    features = plan_features(learnt.columns, n_labels, _strengths(additive, learnt), names)
+    has_trees = features.count > 0 and len(learnt.target) >= LEAST_ROWS and len(np.unique(target)) > 1
     table = features(learnt.columns) if has_trees else np.empty((0, 0))
     fitted: list[FittedExpert | None] = [
         (learnt.additive_expert, learnt.additive_log_proba),
@@ -137,11 +140,11 @@ def fit_strong(
     )
 
 
-def _most_telling_first(additive: AdditiveModel, learnt: LearntRows) -> list[int]:
-    """The columns in the order of how much they say, on average over some rows."""
+def _strengths(additive: AdditiveModel, learnt: LearntRows) -> FloatArray:
+    """How much each column says, on average over some rows and all classes."""
     rows = take_rows(learnt.columns, slice(0, SCORE_ROWS))
-    strength = np.zeros(len(learnt.columns))
+    strengths = np.zeros(len(learnt.columns))
     for term in additive.terms:
         for column, evidence in term.by_column(rows):
-            strength[column] += np.abs(evidence).mean()
-    return [int(place) for place in np.argsort(-strength, kind="stable")]
+            strengths[column] += np.abs(evidence).mean()
+    return strengths

@@ -83,8 +83,13 @@ def _cells(values: AnyArray, scale: FloatArray | int) -> AnyArray:
     return np.where(known[:, None], cells, np.nan)
 
 
-def plan_features(columns: Sequence[Column], n_labels: Sequence[int], order: Sequence[int]) -> Features:
-    """The features of columns that vary, those that come first in `order` where there is no room for all.
+def plan_features(
+    columns: Sequence[Column], n_labels: Sequence[int], strength: FloatArray, names: Sequence[str]
+) -> Features:
+    """The features of columns that vary; where there is no room for all, of those that tell most.
+
+    They stand in the order of the columns' names: trees draw features by their place, and the order of the columns of a
+    table should mean nothing.
 
     Parameters
     ----------
@@ -92,13 +97,13 @@ def plan_features(columns: Sequence[Column], n_labels: Sequence[int], order: Seq
         The kept rows; prose has no features.
     n_labels : sequence of int
         The number of labels of each categorical column.
-    order : sequence of int
-        The columns, the most telling first.
+    strength : ndarray (columns,)
+        How much each column tells.
+    names : sequence of str
     """
-    n_rows = len(columns[0][1])
     scales: dict[int, FloatArray | int] = {}
-    room = MOST_FEATURE_CELLS // max(n_rows, 1)
-    for place in order:
+    room = MOST_FEATURE_CELLS // max(len(columns[0][1]), 1)
+    for place in np.argsort(-strength, kind="stable").tolist():
         kind, values = columns[place]
         if kind == "text":
             continue
@@ -107,7 +112,7 @@ def plan_features(columns: Sequence[Column], n_labels: Sequence[int], order: Seq
         if varies and _width(scale) <= room:
             scales[place] = scale
             room -= _width(scale)
-    places = tuple(sorted(scales))
+    places = tuple(sorted(scales, key=lambda place: names[place]))
     return Features(places, tuple(scales[place] for place in places))
 
 
