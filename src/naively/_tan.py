@@ -11,7 +11,7 @@ from naively._checks import require_whole
 from naively._schema import Schema, assign_families, position_of
 from naively._state import of_one_state
 from naively._table.table import Table
-from naively._weighing.discretise import equal_frequency_cuts
+from naively.analysis._pairs import equal_frequency_cuts
 from naively.classifier import NaiveBayes
 from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief
 from naively.families import Family

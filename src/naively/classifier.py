@@ -168,8 +168,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
-        and both fit weights on all of them; "strong" keeps 32768, counts pairs on all of them and fits weights on at
-        most 4096. Rare classes have places of their own beside these. More rows give better weights and take longer.
+        and both fit weights on all of them; "strong" keeps 32768, fits its experts on all of them and the weights of
+        columns on at most 4096. Rare classes have places of their own beside these. More rows give better weights and
+        take longer.
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
@@ -718,7 +719,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_rows, n_columns, n_classes)
             More terms follow the columns where columns speak together: joint factors, whose members are 0 themselves;
-            in the recipe "strong" pairs, experts and their pool. `evidence_names_` names them all.
+            in the recipe "strong" experts, boosted cells and their pool. `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
@@ -1583,7 +1584,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_threads = thread_count(self.n_threads)
         weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
-            return PooledScorer(weighed, schema, len(self.classes_))
+            return PooledScorer(weighed, schema, len(self.classes_), thread_count(self.n_threads))
         scorer = Scorer(weighed.factors, schema.names, len(self.classes_))
         scorer.weighed = weighed
         return scorer
@@ -1630,7 +1631,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if joints and recipe.tempering is not None:
             raise ParameterError(
                 f"factors need recipe='textbook', but the recipe is {self.recipe!r}, which weighs each column by "
-                "itself (and 'strong' finds pairs of columns on its own). Use NaiveBayes('textbook', factors=...)."
+                "itself (and 'strong' finds interactions on its own). Use NaiveBayes('textbook', factors=...)."
             )
         return joints
 

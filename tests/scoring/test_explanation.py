@@ -202,17 +202,18 @@ def test_columns_are_matched_by_name_and_absent_ones_are_empty():
     assert frame["column"].tolist() == ["prior", "a", "b"]
 
 
-def test_pairs_are_named_with_both_values():
+def test_experts_are_named_and_joint_terms_with_both_values():
     rng = np.random.default_rng(0)
     left, right = rng.integers(0, 2, 600), rng.integers(0, 2, 600)
     X = pd.DataFrame({"left": left.astype(str), "right": right.astype(str), "noise": rng.normal(size=600)})
     model = NaiveBayes("strong").fit(X, left ^ right)
     frame = model.explain(X[:3])
     assert frame["column"].tolist()[1:4] == ["left", "right", "noise"]
-    pair = frame[frame["column"] == "left & right"]
-    assert pair["value"].tolist() == [f"{a} & {b}" for a, b in zip(left[:3], right[:3], strict=True)]
+    forest = frame[frame["column"] == "expert: forest"]
+    assert forest["value"].isna().all()
+    assert (forest["bits"] > 1).all()
     assert explanation._values_of("a & b", {"a": ["1", None], "b": ["x", "y"]}, 2) == ["1 & x", "missing & y"]
-    assert explanation._values_of("expert: one parent", {"a": ["1"]}, 1) == [None]
+    assert explanation._values_of("expert: forest", {"a": ["1"]}, 1) == [None]
     np.testing.assert_allclose(total_bits(frame), expected_bits(model, X[:3], model.predict(X[:3])), atol=1e-9)
 
 

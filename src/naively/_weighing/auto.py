@@ -13,7 +13,7 @@ from naively._schema import Schema
 from naively._scoring.model import Factor
 from naively._weighing.additive import AdditiveModel, Prior, fit_additive, observed_weights
 from naively._weighing.categories import prior_pseudo_counts
-from naively._weighing.kept import fitted_rows, in_rows, removed_weights, sample_weights, typical_weights
+from naively._weighing.kept import FittedRows, fitted_rows, in_rows, sample_weights, typical_weights
 from naively._weighing.reading import read_sources
 from naively._weighing.sources import NumberColumns, WeighedEstimate
 from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
@@ -76,8 +76,8 @@ class Weighed:
         The cells of all kept rows.
     codes, weights : ndarray
         Their classes, and what they count as a sample of all rows.
-    removed : ndarray
-        What one occurrence of each gave to the statistics.
+    rows : FittedRows
+        All kept rows, dealt to folds.
     """
 
     model: AdditiveModel
@@ -87,7 +87,7 @@ class Weighed:
     kept: list[Column]
     codes: IntArray
     weights: FloatArray
-    removed: FloatArray
+    rows: FittedRows
 
 
 def weigh(
@@ -134,7 +134,7 @@ def weigh(
         kept=cells,
         codes=kept.codes,
         weights=sample_weights(kept, class_weights),
-        removed=removed_weights(kept),
+        rows=fitted_rows(kept, class_weights),
     )
 
 

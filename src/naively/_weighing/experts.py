@@ -1,17 +1,16 @@
-"""The experts: each fits on all rows, is tempered on the kept rows, and scores new columns."""
+"""The experts: each is fitted on all kept rows, tempered on their left-out scores, and scores new columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.special import log_softmax
 
-from naively._weighing.additive import AdditiveModel, Reweighted
-from naively._weighing.ande import OneParentModel, estimate_one_parent
-from naively._weighing.discretise import BinPlan, columns_within_budget, encode, plan_bins
+from naively._weighing.additive import AdditiveModel, Reweighted, left_out_design
 from naively._weighing.joint_gaussian import (
     JointGaussian,
     Rescaling,
@@ -19,26 +18,14 @@ from naively._weighing.joint_gaussian import (
     count_moments,
     normal_scores,
     rescale,
-    standardised,
 )
-from naively._weighing.pair_counts import count_pairs, count_triples
-from naively._weighing.pairs import PairCorrections, PairFit, PairTerm, estimate_corrections, fit_pairs, pair_terms
+from naively._weighing.kept import FittedRows
 from naively._weighing.pool import temper, tempered
-from naively._weighing.reweighted import candidate_design, candidate_scorer, other_columns_scorer, take_rows
-from naively._weighing.softmax import log_loss
-from naively._weighing.terms import Column
-from naively._weighing.two_parents import TwoParentModel, estimate_two_parents, is_affordable
+from naively._weighing.terms import Column, take_rows
+from naively._weighing.weights import Design, scores
 from naively.typing import FloatArray, IntArray
 
-ONE_PARENT_BINS = 10
-TWO_PARENT_BINS = 5
-# Numbers in the table of pairs; beyond, the columns with most categories stay out.
-MAX_PAIR_TABLE = 5e6
-MAX_GAUSSIAN_COLUMNS = 256
-MIN_PAIR_GAIN = 2.0
-
-GaussianKind = Literal["normal scores", "standardised"]
-RESCALINGS = {"normal scores": normal_scores, "standardised": standardised}
+MOST_GAUSSIAN_COLUMNS = 256
 
 
 class Expert(Protocol):
@@ -53,12 +40,12 @@ class Expert(Protocol):
 
 
 FittedExpert = tuple[Expert, FloatArray]
-"""An expert and its log-probabilities of the kept rows, left out or cross-fitted."""
+"""An expert and its log-probabilities of the learnt rows, each by what did not learn it."""
 
 
 @dataclass(frozen=True)
 class AdditiveExpert:
-    """The additive recipe as it is."""
+    """The additive model as it is."""
 
     model: AdditiveModel
     name: str = "additive"
@@ -69,54 +56,101 @@ class AdditiveExpert:
 
 
 @dataclass(frozen=True)
-class PairExpert:
-    """The best additive candidate, refitted with pair corrections."""
+class LearntRows:
+    """What experts are fitted on.
 
-    chosen: IntArray
-    corrections: PairCorrections
-    fit: PairFit
-    additive_scores: Reweighted
-    name: str = "additive with pairs"
+    Parameters
+    ----------
+    additive : AdditiveModel
+    columns : list of Column
+        All kept rows; one that occurred several times may be in several folds.
+    rows : FittedRows
+        Their classes, weights and folds.
+    removed : ndarray (rows,)
+        What one occurrence of each row gives to sums of their weights.
+    of_additive : ndarray
+        Those on which the weights of the additive model were fitted, in its order.
+    """
 
-    def log_proba(self, columns: Sequence[Column]) -> FloatArray:
-        """Log-probabilities (rows, classes)."""
-        cells = self.corrections.model.plan.cells([columns[index] for index in self.chosen])
-        values = self.corrections.values(cells, self.fit.first, self.fit.second)
-        weights = self.fit.weights.shared[len(self.fit.weights.shared) - len(self.fit.first) :]
-        log_proba: FloatArray = log_softmax(self.additive_scores(columns) + values @ weights, axis=1)
+    additive: AdditiveModel
+    columns: list[Column]
+    rows: FittedRows
+    removed: FloatArray
+    of_additive: IntArray
+
+    @property
+    def target(self) -> IntArray:
+        """The class of each row."""
+        return self.rows.codes
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weight of each row."""
+        return self.rows.weights
+
+    @property
+    def folds(self) -> IntArray:
+        """The fold of each row."""
+        return self.rows.folds
+
+    @property
+    def additive_expert(self) -> AdditiveExpert:
+        """The additive model."""
+        return AdditiveExpert(self.additive)
+
+    @cached_property
+    def design(self) -> Design:
+        """The left-out evidence of the additive model's terms."""
+        model, rows = self.additive, self.rows
+        return left_out_design(
+            model.sources,
+            model.indicators,
+            model.bases,
+            model.prior,
+            self.columns,
+            rows.codes,
+            rows.weights,
+            rows.removed,
+        )
+
+    @cached_property
+    def additive_log_proba(self) -> FloatArray:
+        """Log-probabilities (rows, classes) of the additive model, each by estimates and weights without the row.
+
+        The weights of the model were fitted on some of the rows: these are answered by weights of the other folds.
+        """
+        log_proba = np.asarray(log_softmax(scores(self.design, self.additive.fitted).T, axis=1))
+        loo = self.additive.loo
+        first, n_parts = np.unique(loo.rows, return_index=True, return_counts=True)[1:]
+        of_row = np.add.reduceat(loo.log_posterior, first, axis=0) / n_parts[:, None]
+        place = np.searchsorted(loo.rows[first], self.rows.rows)
+        known = loo.rows[first][np.minimum(place, len(first) - 1)] == self.rows.rows
+        log_proba[known] = log_softmax(of_row[place[known]], axis=1)
         return log_proba
 
-    def terms(self) -> list[PairTerm]:
-        """The corrections by name, for an explanation."""
-        return pair_terms(self.corrections, self.fit, self.chosen.tolist())
 
+def learnt_rows(
+    additive: AdditiveModel, columns: Sequence[Column], rows: FittedRows, weights: FloatArray
+) -> LearntRows:
+    """The kept rows as experts learn them.
 
-@dataclass(frozen=True)
-class OneParentExpert:
-    """A1DE at its temperature."""
-
-    chosen: IntArray
-    model: OneParentModel
-    temperature: float
-    name: str = "one parent"
-
-    def log_proba(self, columns: Sequence[Column]) -> FloatArray:
-        """Log-probabilities (rows, classes)."""
-        cells = self.model.plan.cells([columns[index] for index in self.chosen])
-        return tempered(self.model.scores(cells), self.temperature)
-
-
-@dataclass(frozen=True)
-class TwoParentExpert:
-    """A2DE at its temperature."""
-
-    model: TwoParentModel
-    temperature: float
-    name: str = "two parents"
-
-    def log_proba(self, columns: Sequence[Column]) -> FloatArray:
-        """Log-probabilities (rows, classes)."""
-        return tempered(self.model.scores(encode(columns, self.model.one.plan)), self.temperature)
+    Parameters
+    ----------
+    additive : AdditiveModel
+    columns : sequence of Column
+        All kept rows.
+    rows : FittedRows
+        The same, dealt to folds.
+    weights : ndarray
+        What the kept rows count.
+    """
+    return LearntRows(
+        additive,
+        take_rows(columns, rows.rows),
+        rows,
+        weights[rows.rows] / rows.occurrences,
+        np.searchsorted(rows.rows, additive.loo.rows),
+    )
 
 
 @dataclass(frozen=True)
@@ -128,7 +162,7 @@ class GaussianExpert:
     model: JointGaussian
     other_scores: Reweighted
     temperature: float
-    name: str
+    name: str = "joint Gaussian"
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
@@ -136,83 +170,38 @@ class GaussianExpert:
         return tempered(self.model.scores(rescaled) + self.other_scores(columns), self.temperature)
 
 
-def fit_additive_expert(
-    additive: AdditiveModel, columns: Sequence[Column], weights: FloatArray, one_parent: OneParentExpert | None
-) -> FittedExpert:
-    """The additive recipe, with pair corrections if they pass the gate on the kept rows."""
-    kept = additive.loo
-    plain = AdditiveExpert(additive), kept.log_posterior
-    if one_parent is None or len(one_parent.chosen) < 2:
-        return plain
-    chosen = one_parent.chosen
-    corrections = estimate_corrections(one_parent.model)
-    cells = one_parent.model.plan.cells(take_rows([columns[index] for index in chosen], kept.rows))
-    removed = kept.one_occurrence(weights)
-    fit = fit_pairs(corrections, cells, kept.codes, kept.weights, removed, kept.folds, *candidate_design(kept))
-    if fit is None:
-        return plain
-    gain = log_loss(kept.log_posterior, kept.codes, kept.weights) - log_loss(
-        fit.log_posterior, kept.codes, kept.weights
-    )
-    if gain <= MIN_PAIR_GAIN:
-        return plain
-    return PairExpert(chosen, corrections, fit, candidate_scorer(additive, fit.weights)), fit.log_posterior
-
-
-def fit_one_parent(
-    additive: AdditiveModel, columns: Sequence[Column], target: IntArray, n_classes: int, weights: FloatArray
-) -> tuple[OneParentExpert, FloatArray] | None:
-    """A1DE on the columns that fit its table; ``None`` without any."""
-    kept = additive.loo
-    sizes = plan_bins(columns, ONE_PARENT_BINS, weights)
-    chosen = columns_within_budget(sizes.sizes, n_classes, power=2, budget=MAX_PAIR_TABLE)
-    if len(chosen) == 0:
-        return None
-    plan = BinPlan(tuple(sizes.cuts[index] for index in chosen), tuple(sizes.sizes[index] for index in chosen))
-    cells = plan.cells([columns[index] for index in chosen])
-    model = estimate_one_parent(count_pairs(cells, target, plan.n_cells, n_classes, weights), plan)
-    scores = model.loo_scores(cells[kept.rows], kept.codes, kept.one_occurrence(weights))
-    temperature, log_proba = temper(scores, kept.codes, kept.weights)
-    return OneParentExpert(chosen, model, temperature), log_proba
-
-
-def fit_two_parents(
-    additive: AdditiveModel, columns: Sequence[Column], target: IntArray, n_classes: int, weights: FloatArray
-) -> FittedExpert | None:
-    """A2DE, where its table is affordable."""
-    kept = additive.loo
-    plan = plan_bins(columns, TWO_PARENT_BINS, weights)
-    if not is_affordable(plan, n_classes):
-        return None
-    codes = encode(columns, plan)
-    model = estimate_two_parents(count_triples(codes, target, plan, n_classes, weights), plan)
-    scores = model.loo_scores(codes[kept.rows], kept.codes, kept.one_occurrence(weights))
-    temperature, log_proba = temper(scores, kept.codes, kept.weights)
-    return TwoParentExpert(model, temperature), log_proba
-
-
-def fit_gaussian(
-    additive: AdditiveModel,
-    columns: Sequence[Column],
-    target: IntArray,
-    n_classes: int,
-    weights: FloatArray,
-    kind: GaussianKind,
-) -> FittedExpert | None:
-    """A joint Gaussian of the numeric columns that vary; ``None`` without any, or with too many."""
-    kept = additive.loo
-    found = {
+def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
+    """A joint Gaussian of the numeric columns that vary; None without any, or with too many."""
+    changes = {
         index: change
-        for index, (column_kind, values) in enumerate(columns)
-        if column_kind == "numeric" and (change := RESCALINGS[kind](values, weights)) is not None
+        for index, (kind, values) in enumerate(learnt.columns)
+        if kind == "numeric" and (change := normal_scores(values, learnt.weights)) is not None
     }
-    if not 0 < len(found) <= MAX_GAUSSIAN_COLUMNS:
+    if not 0 < len(changes) <= MOST_GAUSSIAN_COLUMNS:
         return None
-    chosen, rescalings = np.array(list(found), dtype=np.int64), tuple(found.values())
-    rescaled = rescale(rescalings, [columns[index][1] for index in chosen])
-    other_scores, scorer = other_columns_scorer(additive)
-    moments = count_moments(rescaled, target, n_classes, weights)
-    removed = kept.one_occurrence(weights)
-    model, scores = choose_joint_gaussian(moments, rescaled[kept.rows], kept.codes, kept.weights, removed, other_scores)
-    temperature, log_proba = temper(scores, kept.codes, kept.weights)
-    return GaussianExpert(chosen, rescalings, model, scorer, temperature, f"joint Gaussian, {kind}"), log_proba
+    chosen, rescalings = np.array(list(changes), dtype=np.int64), tuple(changes.values())
+    rescaled = rescale(rescalings, [learnt.columns[index][1] for index in chosen])
+    other_scores, scorer = _other_columns(learnt)
+    n_classes = len(learnt.additive.log_prior)
+    moments = count_moments(rescaled, learnt.target, n_classes, learnt.weights)
+    some = learnt.of_additive
+    model = choose_joint_gaussian(
+        moments, rescaled[some], learnt.target[some], learnt.weights[some], learnt.removed[some], other_scores[some]
+    )
+    left_out = model.loo_scores(rescaled, learnt.target, learnt.removed) + other_scores
+    temperature, log_proba = temper(left_out, learnt.target, learnt.weights)
+    return GaussianExpert(chosen, rescalings, model, scorer, temperature), log_proba
+
+
+def _other_columns(learnt: LearntRows) -> tuple[FloatArray, Reweighted]:
+    """The tempered evidence of all terms but the numeric values: of the learnt rows, and a scorer of new ones."""
+    model, design = learnt.additive, learnt.design
+    n_classes = len(model.log_prior)
+    weight = min(1.0, model.loo.temperature) * design.counted * ~model.numeric_weights
+    scorer = model.reweighted(
+        0.0,
+        np.zeros(n_classes),
+        np.repeat(weight[None], n_classes, axis=0),
+        np.zeros((n_classes, design.effects.shape[1])),
+    )
+    return (design.evidence @ weight).T, scorer

@@ -1,9 +1,9 @@
-"""Joint Gaussian experts: the numeric columns of a class as one multivariate normal, integrated out.
+"""A joint Gaussian: the normal scores of the numeric columns of a class as one multivariate normal, integrated out.
 
-With a normal-inverse-Wishart prior the predictive density is a multivariate t. The prior scale is the
-pooled within-class covariance, shrunk to its diagonal; its strength runs from a quadratic to a linear
-discriminant and is chosen by leave-one-out. Two changes of variable serve: normal scores, which no
-outlier can spoil, and standardised raw values, which keep distances. A missing cell becomes the mean.
+With a normal-inverse-Wishart prior the predictive density is a multivariate t. The prior scale is the pooled
+within-class covariance, shrunk to its diagonal; its strength runs from a quadratic to a linear discriminant and is
+chosen by leave-one-out. Normal scores are spoilt by no outlier. A missing cell is integrated out: the density is that
+of the known cells. (While moments are added up it counts as the mean.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from naively._weighing.softmax import best_temperature, log_loss
 from naively.families._densities import log_gamma_ratio, scores_of_weights
 from naively.families._stacking import LEAST_DEVIATION
-from naively.typing import FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 MEAN_STRENGTH = 0.1
 RIDGE = 1e-6
@@ -28,74 +28,39 @@ ROUNDING = 1e-14
 RELATIVE_STRENGTHS = (0.25, 1.0, 4.0, 1e6)
 DIAGONAL_SHARES = (0.1, 0.5)
 PRIOR_PSEUDO_COUNT = 1.0
-# A value hundreds of deviations away says no more than this, and its square stays finite.
-MAX_STANDARDISED = 100.0
+BLOCK_NUMBERS = 1 << 20
+"""Numbers in the matrices of missing cells that are solved at once."""
 
 
 @dataclass(frozen=True)
 class Rescaling:
     """A frozen, monotone change of variable of one numeric column, by interpolation between knots.
 
-    Attributes
+    Parameters
     ----------
-    knots, scores
-        Values and their images. Normal scores stop at the outer knots; with ``linear`` the line
-        through the first and the last knot goes on.
+    knots, scores : ndarray (knots,)
+        Values and their images. A value beyond the outer knots has the image of the outer knot.
     """
 
     knots: FloatArray
     scores: FloatArray
-    linear: bool
 
     def __call__(self, values: FloatArray) -> FloatArray:
-        """Images of values; 0, the mean, for NaN."""
-        if self.linear:
-            knots, cells = _near_one(self.knots, self.knots), _near_one(values, self.knots)
-            with np.errstate(over="ignore"):
-                slope = (self.scores[1] - self.scores[0]) / (knots[1] - knots[0])
-                images = np.clip((cells - knots[0]) * slope + self.scores[0], -MAX_STANDARDISED, MAX_STANDARDISED)
-        else:
-            images = np.interp(values, self.knots, self.scores)
-        return np.where(np.isnan(values), 0.0, images)
+        """Images of values; NaN where missing."""
+        return np.asarray(np.interp(values, self.knots, self.scores))
 
 
 def normal_scores(values: FloatArray, weights: FloatArray) -> Rescaling | None:
-    """Normal scores of mid-ranks with unit variance; from values or histogram cells. ``None`` if constant."""
-    distinct, weight = _distinct(values, weights)
-    if len(distinct) < 2:
-        return None
-    return _unit_variance(distinct, scores_of_weights(weight), weight, linear=False)
-
-
-def standardised(values: FloatArray, weights: FloatArray) -> Rescaling | None:
-    """Mean 0, variance 1; from values or histogram cells. ``None`` if constant."""
-    distinct, weight = _distinct(values, weights)
-    if len(distinct) < 2:
-        return None
-    ends = np.array([0, len(distinct) - 1])
-    cells = _near_one(distinct, distinct)
-    scores = (cells - cells[0]) / (cells[-1] - cells[0])
-    full = _unit_variance(distinct, scores, weight, linear=True)
-    return Rescaling(full.knots[ends], full.scores[ends], linear=True)
-
-
-def _near_one(values: FloatArray, knots: FloatArray) -> FloatArray:
-    """Values times the power of two that brings the knots near one: the span of huge or tiny ones is then a number."""
-    exponent = int(np.frexp(np.abs(knots).max())[1])
-    with np.errstate(over="ignore"):
-        return np.asarray(np.ldexp(values, -exponent))
-
-
-def _distinct(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Normal scores of mid-ranks with mean 0 and variance 1; None if the values are constant."""
     used = np.isfinite(values) & (weights > 0)
     distinct, inverse = np.unique(values[used], return_inverse=True)
-    return distinct, np.bincount(inverse, weights=weights[used], minlength=len(distinct)).astype(np.float64)
-
-
-def _unit_variance(distinct: FloatArray, scores: FloatArray, weight: FloatArray, linear: bool) -> Rescaling:
+    if len(distinct) < 2:
+        return None
+    weight = np.bincount(inverse, weights=weights[used], minlength=len(distinct)).astype(np.float64)
+    scores = scores_of_weights(weight)
     mean = np.average(scores, weights=weight)
     deviation = np.sqrt(np.average((scores - mean) ** 2, weights=weight))
-    return Rescaling(distinct, (scores - mean) / max(deviation, LEAST_DEVIATION), linear)
+    return Rescaling(distinct, (scores - mean) / max(deviation, LEAST_DEVIATION))
 
 
 def rescale(rescalings: Sequence[Rescaling], columns: Sequence[FloatArray]) -> FloatArray:
@@ -129,7 +94,8 @@ class JointMoments:
 
 
 def count_moments(rescaled: FloatArray, target: IntArray, n_classes: int, weights: FloatArray) -> JointMoments:
-    """Moments of all rows, in one pass."""
+    """Moments of all rows; a missing cell counts as the mean, 0."""
+    rescaled = np.nan_to_num(rescaled)
     n_columns = rescaled.shape[1]
     class_weights = np.bincount(target, weights=weights, minlength=n_classes).astype(np.float64)
     sums = np.zeros((n_classes, n_columns))
@@ -193,62 +159,92 @@ class JointGaussian:
     log_determinants: FloatArray
 
     def scores(self, rescaled: FloatArray) -> FloatArray:
-        """Log prior plus log predictive density (rows, classes)."""
+        """Log prior plus log predictive density of the known cells (rows, classes)."""
         prior = self.moments.weights + PRIOR_PSEUDO_COUNT
+        missing = np.isnan(rescaled)
         scores = np.empty((len(rescaled), len(prior)))
         for label in range(len(prior)):
-            shift = rescaled - self.centres[label]
+            shift, log_determinant = self._completed(label, rescaled, missing)
             distance = np.einsum("ni,ni->n", shift @ self.inverses[label], shift)
-            scores[:, label] = self._log_density(self.row_weights[label], self.log_determinants[label], distance)
+            scores[:, label] = self._log_density(self.row_weights[label], log_determinant, distance, missing)
         scores += np.log(prior / prior.sum())
         return scores
 
     def loo_scores(self, rescaled: FloatArray, target: IntArray, weights: FloatArray) -> FloatArray:
-        """The scores of each row without itself.
+        """The scores of each row by a model without it, or without that much of its weight.
 
-        The row leaves its class' scatter and the pooled one, hence every class' scale matrix: a
-        rank-one downdate for the other classes, two for its own.
+        The row leaves its class' scatter and the pooled one, hence every class' scale matrix: a rank-one downdate for
+        the other classes, two for its own. Exact for rows without missing cells.
         """
+        missing, learnt = np.isnan(rescaled), np.nan_to_num(rescaled)
         n_rows, n_classes = len(rescaled), len(self.row_weights)
         rest = self.moments.weights[target] - weights
-        alone = rest <= 1e-9
+        single = rest <= 1e-9
         # A class' only row is its own mean: it adds nothing to the scatter.
-        pooled = np.where(alone, 0.0, weights * self.moments.weights[target] / np.where(alone, 1.0, rest))
+        pooled = np.where(single, 0.0, weights * self.moments.weights[target] / np.where(single, 1.0, rest))
         pooled = pooled * self.pooled_factor
-        off_mean = rescaled - self.moments.means[target]
+        off_mean = learnt - self.moments.means[target]
         scores = np.empty((n_rows, n_classes))
         for label in range(n_classes):
-            shift = rescaled - self.centres[label]
-            turned = off_mean @ self.inverses[label]
+            inverse, own = self.inverses[label], target == label
+            shift, log_determinant = self._completed(label, rescaled, missing)
+            turned = off_mean @ inverse
             leverage = _below_one(pooled * np.einsum("ni,ni->n", turned, off_mean))
-            cross = np.einsum("ni,ni->n", turned, shift)
-            distance = np.einsum("ni,ni->n", shift @ self.inverses[label], shift)
-            distance = distance + pooled * cross**2 / (1.0 - leverage)
-            log_determinant = self.log_determinants[label] + np.log1p(-leverage)
+            stretch = pooled / (1.0 - leverage)
+            log_determinant = log_determinant + np.log1p(-leverage)
             behind = np.full(n_rows, self.row_weights[label])
-            own = target == label
-            grown = behind[own] / (behind[own] - weights[own])
-            own_leverage = _below_one(weights[own] * grown * distance[own])
-            distance[own] *= grown**2 / (1.0 - own_leverage)
-            log_determinant[own] += np.log1p(-own_leverage)
             behind[own] -= weights[own]
-            scores[:, label] = self._log_density(behind, log_determinant, distance)
+            # Of its own class the row also leaves the mean and the scatter.
+            added = learnt[own] - self.centres[label]
+            shift[own] += (weights[own] / behind[own])[:, None] * added
+            along = np.einsum("ni,ni->n", turned, shift)
+            distance = np.einsum("ni,ni->n", shift @ inverse, shift) + stretch * along**2
+            turned_own, along_own = added @ inverse, np.einsum("ni,ni->n", turned[own], added)
+            own_weight = weights[own] * self.row_weights[label] / behind[own]
+            size = np.einsum("ni,ni->n", turned_own, added) + stretch[own] * along_own**2
+            cross = np.einsum("ni,ni->n", turned_own, shift[own]) + stretch[own] * along_own * along[own]
+            own_leverage = _below_one(own_weight * size)
+            distance[own] += own_weight * cross**2 / (1.0 - own_leverage)
+            log_determinant[own] += np.log1p(-own_leverage)
+            scores[:, label] = self._log_density(behind, log_determinant, distance, missing)
         prior = np.repeat(self.moments.weights[None] + PRIOR_PSEUDO_COUNT, n_rows, axis=0)
         prior[np.arange(n_rows), target] -= weights
         scores += np.log(prior / prior.sum(axis=1, keepdims=True))
         return scores
 
+    def _completed(self, label: int, rescaled: FloatArray, missing: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Rows less the centre of a class, and the log-determinant of the scale matrix of their known cells.
+
+        A missing cell is set to its conditional mean: with it the distance in all columns is that in the known ones.
+        With K the inverse of the scale matrix S, log det S[known] = log det S + log det K[missing].
+        """
+        inverse = self.inverses[label]
+        shift = np.where(missing, 0.0, rescaled - self.centres[label])
+        log_determinant = np.full(len(rescaled), self.log_determinants[label])
+        n_missing = missing.sum(axis=1)
+        for count in np.unique(n_missing[n_missing > 0]).tolist():
+            rows = np.flatnonzero(n_missing == count)
+            step = max(1, BLOCK_NUMBERS // count**2)
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                places = np.nonzero(missing[part])[1].reshape(len(part), count)
+                block = inverse[places[:, :, None], places[:, None, :]]
+                pull = np.take_along_axis(shift[part] @ inverse, places, axis=1)
+                shift[part[:, None], places] = -np.linalg.solve(block, pull[:, :, None])[:, :, 0]
+                log_determinant[part] += np.linalg.slogdet(block)[1]
+        return shift, log_determinant
+
     def _log_density(
-        self, row_weights: FloatArray | float, log_determinant: FloatArray | float, distance: FloatArray
+        self, row_weights: FloatArray | float, log_determinant: FloatArray, distance: FloatArray, missing: AnyArray
     ) -> FloatArray:
         """Multivariate t from the posterior weight, the scale matrix' determinant and the distance in it."""
-        n_columns = self.centres.shape[1]
+        n_known = missing.shape[1] - missing.sum(axis=1)
         degrees = self.strength + 2.0 + row_weights - MEAN_STRENGTH
         density: FloatArray = (
-            log_gamma_ratio(degrees / 2, n_columns / 2)
-            - n_columns / 2 * np.log(np.pi * (row_weights + 1.0) / row_weights)
+            log_gamma_ratio(degrees / 2, n_known / 2)
+            - n_known / 2 * np.log(np.pi * (row_weights + 1.0) / row_weights)
             - 0.5 * log_determinant
-            - (degrees + n_columns) / 2 * np.log1p(row_weights / (row_weights + 1.0) * distance)
+            - (degrees + n_known) / 2 * np.log1p(row_weights / (row_weights + 1.0) * distance)
         )
         return density
 
@@ -302,21 +298,28 @@ def choose_joint_gaussian(
     weights: FloatArray,
     removed: FloatArray,
     other_scores: FloatArray,
-) -> tuple[JointGaussian, FloatArray]:
-    """The prior strength with the least tempered leave-one-out log-loss, and its left-out scores.
+) -> JointGaussian:
+    """The joint Gaussian whose prior has the strength with the least tempered leave-one-out log-loss.
 
-    ``removed`` (rows,) is what each row gave to the moments, and ``other_scores`` (rows, classes) what the other
-    columns add to each score.
+    Parameters
+    ----------
+    moments : JointMoments
+    rescaled : ndarray (rows, columns)
+        Learnt rows.
+    target, weights, removed : ndarray (rows,)
+        Their classes, weights, and how much of its weight each row is left out with.
+    other_scores : ndarray (rows, classes)
+        What the other columns add to each score.
     """
     scale = prior_scale(moments)
-    n_columns = rescaled.shape[1]
-    best: tuple[float, JointGaussian, FloatArray] | None = None
-    for relative, share in product(RELATIVE_STRENGTHS, DIAGONAL_SHARES):
-        model = estimate_joint_gaussian(moments, scale, relative * n_columns, share)
+
+    def loss(model: JointGaussian) -> float:
         scores = model.loo_scores(rescaled, target, removed) + other_scores
         temperature = best_temperature(scores, target, weights)
-        loss = log_loss(log_softmax(temperature * scores, axis=1), target, weights)
-        if best is None or loss < best[0]:
-            best = (loss, model, scores)
-    assert best is not None
-    return best[1], best[2]
+        return log_loss(log_softmax(temperature * scores, axis=1), target, weights)
+
+    models = [
+        estimate_joint_gaussian(moments, scale, relative * rescaled.shape[1], share)
+        for relative, share in product(RELATIVE_STRENGTHS, DIAGONAL_SHARES)
+    ]
+    return min(models, key=loss)

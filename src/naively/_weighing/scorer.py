@@ -1,4 +1,4 @@
-"""The recipe "strong" as a scorer: additive evidence, pair corrections and experts, pooled by their logarithms.
+"""The recipe "strong" as a scorer: additive evidence and experts, pooled by their logarithms and corrected.
 
 What is pooled is counted on the kept rows: all rows while they fit, else the sample, so that it merges and forgets with
 the rest of the statistics.
@@ -16,12 +16,9 @@ from naively._schema import Schema
 from naively._scoring.model import Factor, Finish, checked_numbers, text_reader
 from naively._table.labels import positions_in, recoded
 from naively._table.table import Table
-from naively._weighing.additive import Reweighted
 from naively._weighing.auto import Weighed
-from naively._weighing.experts import PairExpert
-from naively._weighing.reweighted import take_rows
 from naively._weighing.strong import StrongModel, fit_strong
-from naively._weighing.terms import Column
+from naively._weighing.terms import Column, take_rows
 from naively.engines._threads import in_order
 from naively.families._stacking import centred
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -38,16 +35,23 @@ class PooledScorer:
         The additive model and the kept rows.
     schema : Schema
     n_classes : int
+    n_threads : int
     """
 
     silent: frozenset[str] = frozenset()
 
-    def __init__(self, weighed: Weighed, schema: Schema, n_classes: int):
+    def __init__(self, weighed: Weighed, schema: Schema, n_classes: int, n_threads: int):
         self.weighed, self.n_columns, self.n_classes = weighed, len(schema.names), n_classes
         self.factors = weighed.factors
         with one_blas_thread():  # many small products: threads would only wait for each other
             self.model: StrongModel = fit_strong(
-                weighed.kept, weighed.codes, n_classes, weighed.model, weighed.weights, weighed.removed
+                weighed.kept,
+                [schema.names[place] for place in weighed.readable],
+                [len(labels or ()) for labels in weighed.labels],
+                weighed.rows,
+                weighed.weights,
+                weighed.model,
+                n_threads,
             )
         self._log_prior = weighed.model.log_prior
         self._prose = {weighed.readable[place] for place, (kind, _) in enumerate(weighed.kept) if kind == "text"}
@@ -57,7 +61,6 @@ class PooledScorer:
             if getattr(factor.estimate, "nonnegative", False)
             for member in factor.members.tolist()
         }
-        self._names = [schema.names[place] for place in weighed.readable]
         self.names = [*schema.names, *self._extra_names()]
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
@@ -76,21 +79,21 @@ class PooledScorer:
         return self.model.log_proba(columns) - self._log_prior
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
-        """What each column, each pair, each expert and the pool itself add, (rows, terms, classes); it sums exactly."""
+        """What columns, experts, boosted cells and the pool add, (rows, terms, classes); it sums exactly."""
         columns = self._columns(table, positions)
         terms = np.zeros((table.n_rows, len(self.names), self.n_classes))
         weights = self.model.pool.expert_weights
-        additive = self._additive()
-        for term in additive.terms:
-            for column, said in term.by_column(columns):
-                terms[:, self.weighed.readable[column]] += weights[0] * said.T
+        for term in self.weighed.model.terms:
+            for column, evidence in term.by_column(columns):
+                terms[:, self.weighed.readable[column]] += weights[0] * evidence.T
         extras = [
-            *self._pair_evidence(columns),
-            *(expert.log_proba(columns) - self._log_prior for expert in self.model.experts[1:]),
+            weight * (expert.log_proba(columns) - self._log_prior)
+            for weight, expert in zip(weights[1:], self.model.experts[1:], strict=True)
         ]
-        shares = np.concatenate([np.full(len(extras) - len(weights) + 1, weights[0]), weights[1:]])
-        for place, (share, extra) in enumerate(zip(shares, extras, strict=True), start=self.n_columns):
-            terms[:, place] = share * extra
+        if self.model.boosted is not None:
+            extras.append(self.model.boosted.scores(columns))
+        for place, extra in enumerate(extras, start=self.n_columns):
+            terms[:, place] = extra
         terms -= terms.mean(axis=2, keepdims=True)
         total = centred(self._scores(columns).T).T
         terms[:, -1] = total - terms.sum(axis=1)
@@ -102,31 +105,11 @@ class PooledScorer:
         names, said = estimate.token_evidence(place, text)
         return names, said * self.model.pool.expert_weights[0]
 
-    def _additive(self) -> Reweighted:
-        """The additive part of the pool."""
-        first = self.model.experts[0]
-        if isinstance(first, PairExpert):
-            return first.additive_scores
-        return Reweighted(self._log_prior, self.weighed.model.terms)
-
-    def _pair_evidence(self, columns: Sequence[Column]) -> list[FloatArray]:
-        """What each pair adds, (rows, classes) each."""
-        first = self.model.experts[0]
-        if not isinstance(first, PairExpert):
-            return []
-        cells = first.corrections.model.plan.cells([columns[index] for index in first.chosen])
-        values = first.corrections.values(cells, first.fit.first, first.fit.second)
-        weights = first.fit.weights.shared[len(first.fit.weights.shared) - len(first.fit.first) :]
-        return [weights[pair] * values[:, :, pair] for pair in range(len(weights))]
-
     def _extra_names(self) -> list[str]:
-        """What the terms after the columns are called: pairs by their columns, experts by their names."""
-        first = self.model.experts[0]
-        pairs = []
-        if isinstance(first, PairExpert):
-            chosen = [self._names[index] for index in first.chosen]
-            pairs = [f"{chosen[i]} & {chosen[k]}" for i, k in zip(first.fit.first, first.fit.second, strict=True)]
-        return [*pairs, *(f"expert: {expert.name}" for expert in self.model.experts[1:]), "pool and floor"]
+        """What the terms after the columns are called."""
+        experts = [f"expert: {expert.name}" for expert in self.model.experts[1:]]
+        boosted = ["boosted cells"] if self.model.boosted is not None else []
+        return [*experts, *boosted, "pool and floor"]
 
     def _columns(self, table: Table, positions: IntArray | None) -> list[Column]:
         """The table's cells as the experts read them."""

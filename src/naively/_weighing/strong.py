@@ -1,6 +1,9 @@
-"""Recipe ``strong``: the additive recipe and the experts beside it, pooled by their logarithms.
+"""Recipe ``strong``: the additive recipe and experts that see columns together, pooled by their logarithms.
 
-``additive (with pairs if they pay) + A1DE + A2DE where small + two joint Gaussians + words -> log-pool -> floor``
+``additive + joint Gaussian + fold forest + words -> log-pool -> boosted cells -> floor``
+
+Every step is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of
+the forest and the boosted cells by the trees that did not see the row, those of the words by folds.
 """
 
 from __future__ import annotations
@@ -9,49 +12,64 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel
-from naively._weighing.experts import (
-    Expert,
-    FittedExpert,
-    PairExpert,
-    fit_additive_expert,
-    fit_gaussian,
-    fit_one_parent,
-    fit_two_parents,
-)
-from naively._weighing.pairs import PairTerm
+from naively._weighing.boosted import fit_boosted_cells
+from naively._weighing.experts import Expert, FittedExpert, LearntRows, fit_gaussian, learnt_rows
+from naively._weighing.forest import LEAST_ROWS, fit_forest
+from naively._weighing.kept import FittedRows
 from naively._weighing.pool import LogPool, fit_log_pool, floor_log_proba, floor_share
-from naively._weighing.reweighted import take_rows
-from naively._weighing.terms import Column
+from naively._weighing.terms import Column, take_rows
+from naively._weighing.trees import Features, Trees, plan_features
 from naively._weighing.words import fit_words
-from naively.typing import FloatArray, IntArray
+from naively.typing import FloatArray
 
-# Rows scored at once: the experts hold a few tables per row.
 SCORE_ROWS = 4096
+"""Rows scored at once: the experts hold a few tables per row."""
+
+
+@dataclass(frozen=True)
+class BoostedCells:
+    """Corrections of the pooled scores by small partitions.
+
+    Parameters
+    ----------
+    features : Features
+    trees : Trees
+    """
+
+    features: Features
+    trees: Trees
+
+    def scores(self, columns: Sequence[Column]) -> FloatArray:
+        """What the partitions add to each class (rows, classes)."""
+        return self.trees.total(self.features(columns))
 
 
 @dataclass(frozen=True)
 class StrongModel:
-    """A pool of experts.
+    """A pool of experts, and what corrects it.
 
-    Attributes
+    Parameters
     ----------
-    experts
-        Tempered experts; the first is the additive one.
-    pool
+    experts : tuple of Expert
+        The first is the additive model.
+    pool : LogPool
         Weights of the experts' log-probabilities.
-    prior
-        Class prior, which the floor mixes in (classes,).
-    floor
+    boosted : BoostedCells or None
+        None where corrections did not pay.
+    prior : ndarray (classes,)
+        Class prior, which the floor mixes in.
+    floor : float
         Share of the prior in each probability.
-    left_out
-        Log-probabilities of the rows that the additive model kept, each by experts that did not learn it
-        (rows, classes).
+    left_out : ndarray (rows, classes)
+        Log-probabilities of the rows that the additive weights were fitted on, each by what did not learn it.
     """
 
     experts: tuple[Expert, ...]
     pool: LogPool
+    boosted: BoostedCells | None
     prior: FloatArray
     floor: float
     left_out: FloatArray
@@ -67,55 +85,69 @@ class StrongModel:
 
     def _log_proba(self, columns: Sequence[Column]) -> FloatArray:
         pooled = self.pool.log_proba([expert.log_proba(columns) for expert in self.experts])
+        if self.boosted is not None:
+            pooled = np.asarray(log_softmax(pooled + self.boosted.scores(columns), axis=1))
         return floor_log_proba(pooled, self.prior, self.floor)
-
-    def pair_terms(self) -> list[PairTerm]:
-        """The pair corrections in use, the heaviest first; empty if none passed the gate."""
-        additive = self.experts[0]
-        return additive.terms() if isinstance(additive, PairExpert) else []
 
 
 def fit_strong(
     columns: Sequence[Column],
-    target: IntArray,
-    n_classes: int,
+    names: Sequence[str],
+    n_labels: Sequence[int],
+    rows: FittedRows,
+    weights: FloatArray,
     additive: AdditiveModel,
-    weights: FloatArray | None = None,
-    removed: FloatArray | None = None,
+    n_threads: int,
 ) -> StrongModel:
-    """Fit the experts beside a fitted additive model, and pool them.
+    """Fit the experts beside a fitted additive model, pool them, and correct the pool.
 
     Parameters
     ----------
-    columns
-        ``("numeric", floats with NaN)``, ``("categorical", codes with -1)`` or ``("text", texts or None)`` each.
-    target
-        Class of each row, ``0 .. n_classes - 1``.
-    n_classes
-        Number of classes.
-    additive
-        The additive recipe, fitted on the same rows, with the rows it kept.
-    weights
-        What each row counts; 1 each if not given.
-    removed
-        What one occurrence of each row gave to the additive model; 1 each if not given.
+    columns : sequence of Column
+        The kept rows.
+    names : sequence of str
+        What the columns are called.
+    n_labels : sequence of int
+        How many labels each categorical column has.
+    rows : FittedRows
+        The kept rows, dealt to folds.
+    weights : ndarray
+        What each kept row counts.
+    additive : AdditiveModel
+        The additive model, fitted on some of these rows.
+    n_threads : int
     """
-    weights = np.ones(len(target)) if weights is None else np.asarray(weights, dtype=np.float64)
-    removed = np.ones(len(target)) if removed is None else removed
-    data = (additive, columns, target, n_classes, weights)
-    one_parent = fit_one_parent(*data)
-    found: list[FittedExpert | None] = [
-        fit_additive_expert(additive, columns, weights, None if one_parent is None else one_parent[0]),
-        one_parent,
-        fit_two_parents(*data),
-        fit_gaussian(*data, kind="normal scores"),
-        fit_gaussian(*data, kind="standardised"),
-        fit_words(additive, columns, target, weights, removed),
+    learnt = learnt_rows(additive, columns, rows, weights)
+    prior, floor = np.exp(additive.log_prior), floor_share(len(learnt.target))
+    features = plan_features(learnt.columns, n_labels, _strengths(additive, learnt), names)
+    has_trees = features.count > 0 and len(learnt.target) >= LEAST_ROWS and len(np.unique(learnt.target)) > 1
+    table = features(learnt.columns) if has_trees else np.empty((0, 0))
+    fitted: list[FittedExpert | None] = [
+        (learnt.additive_expert, learnt.additive_log_proba),
+        fit_gaussian(learnt),
+        fit_forest(features, table, learnt.target, learnt.weights, learnt.folds, prior, floor, n_threads)
+        if has_trees
+        else None,
+        fit_words(learnt),
     ]
-    experts = [expert for expert in found if expert is not None]
-    kept = additive.loo
+    experts = [one for one in fitted if one is not None]
     log_probas = [log_proba for _, log_proba in experts]
-    pool = fit_log_pool(log_probas, kept.codes, kept.weights)
-    prior, floor = np.exp(additive.log_prior), floor_share(len(kept.codes))
-    left_out = floor_log_proba(pool.log_proba(log_probas), prior, floor)
-    return StrongModel(tuple(expert for expert, _ in experts), pool, prior, floor, left_out)
+    pool = fit_log_pool(log_probas, learnt.target, learnt.weights)
+    left_out, trees = pool.log_proba(log_probas), None
+    if has_trees:
+        trees, left_out = fit_boosted_cells(features, table, learnt.target, learnt.weights, learnt.folds, left_out)
+    boosted = None if trees is None else BoostedCells(features, trees)
+    left_out = floor_log_proba(np.asarray(log_softmax(left_out, axis=1)), prior, floor)
+    return StrongModel(
+        tuple(expert for expert, _ in experts), pool, boosted, prior, floor, left_out[learnt.of_additive]
+    )
+
+
+def _strengths(additive: AdditiveModel, learnt: LearntRows) -> FloatArray:
+    """How much each column says, on average over some rows and all classes."""
+    rows = take_rows(learnt.columns, slice(0, SCORE_ROWS))
+    strengths = np.zeros(len(learnt.columns))
+    for term in additive.terms:
+        for column, evidence in term.by_column(rows):
+            strengths[column] += np.abs(evidence).mean()
+    return strengths

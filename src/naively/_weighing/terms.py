@@ -124,3 +124,8 @@ def is_missing(values: AnyArray) -> AnyArray:
     if values.dtype.kind == "O":
         return np.array([value is None for value in values.tolist()], dtype=bool)
     return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
+
+
+def take_rows(columns: Sequence[Column], rows: IntArray | slice) -> list[Column]:
+    """Some rows of all columns."""
+    return [(kind, np.asarray(values[rows])) for kind, values in columns]

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel
-from naively._weighing.kept import dealt_folds
+from naively._weighing.experts import LearntRows
 from naively._weighing.softmax import loss_and_residual
 from naively._weighing.terms import Column, TextTerm
 from naively._weighing.text import SHARE, TextEvidence, TokenScores
@@ -28,7 +28,6 @@ ITERATIONS = 30
 LEAST_TEXTS = 2
 """Words that fewer texts have get no weight."""
 
-FOLDS = 3
 LEAST_ROWS = 50
 """With fewer kept rows no weights are fitted."""
 
@@ -79,30 +78,25 @@ class WordExpert:
         return np.asarray(log_softmax(corrected, axis=1))
 
 
-def fit_words(
-    additive: AdditiveModel, columns: Sequence[Column], target: IntArray, weights: FloatArray, removed: FloatArray
-) -> tuple[WordExpert, FloatArray] | None:
-    """Word weights on all kept rows, and their cross-fitted log-probabilities of the rows that weights are fitted on.
+def fit_words(learnt: LearntRows) -> tuple[WordExpert, FloatArray] | None:
+    """Word weights on all kept rows, and their cross-fitted log-probabilities of these rows.
 
-    `removed` is what one occurrence of each row gave to the additive model. None without a text column, or with too few
-    rows.
+    None without a text column, or with too few rows.
     """
-    if weights.sum() < LEAST_ROWS or all(kind != "text" for kind, _ in columns):
+    if learnt.weights.sum() < LEAST_ROWS or all(kind != "text" for kind, _ in learnt.columns):
         return None
-    features = _features(additive)
+    features = _features(learnt.additive)
     if not features:
         return None
-    kept = additive.loo
-    table = _read(features, columns)
-    start = additive.left_out_scores(columns, target, removed)
-    folds = dealt_folds(target, FOLDS)
+    target, weights, start = learnt.target, learnt.weights, learnt.additive_log_proba
+    table = _read(features, learnt.columns)
     crossed = np.empty_like(start)
-    for fold in range(FOLDS):
-        rows = folds != fold
+    for fold in np.unique(learnt.folds):
+        rows = learnt.folds != fold
         fitted = _fit(table[rows], target[rows], weights[rows], start[rows])
         crossed[~rows] = start[~rows] + table[~rows] @ fitted
-    expert = WordExpert(additive, features, _fit(table, target, weights, start))
-    return expert, np.asarray(log_softmax(crossed[kept.rows], axis=1))
+    expert = WordExpert(learnt.additive, features, _fit(table, target, weights, start))
+    return expert, np.asarray(log_softmax(crossed, axis=1))
 
 
 def _features(additive: AdditiveModel) -> tuple[WordFeatures, ...]:

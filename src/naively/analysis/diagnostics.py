@@ -20,12 +20,18 @@ from naively._table.frames import tidy_frame
 from naively._table.read import read_table
 from naively._table.table import Table
 from naively._table.target import read_rows
-from naively._weighing.ande import estimate_one_parent
-from naively._weighing.discretise import BinPlan, columns_within_budget, plan_bins
-from naively._weighing.pair_counts import PairCounts, count_pairs
-from naively._weighing.pairs import BLOCK_NUMBERS, MIN_GAIN, PairCorrections, estimate_corrections
 from naively._weighing.terms import Column
 from naively.analysis._correlation import correlations, in_units_of_spread
+from naively.analysis._pairs import (
+    BLOCK_NUMBERS,
+    BinPlan,
+    PairCorrections,
+    PairCounts,
+    columns_within_budget,
+    count_pairs,
+    estimate_corrections,
+    plan_bins,
+)
 from naively.errors import InputError, listed, warn
 from naively.recipes import as_recipe
 from naively.statistics._independence import Independence, crossed_counts, independence_test
@@ -36,6 +42,9 @@ if TYPE_CHECKING:
 
 LARGEST_TABLE = 5e7
 """Pairs are counted in a table of at most so many cells; columns with very many values are left out of it."""
+
+LEAST_GAIN = 2.0
+"""Nats, over all rows, that joining two columns must gain to be worth it."""
 
 ALARM = 0.05
 """The chance, over all pairs together, of naming one although all columns are independent."""
@@ -100,7 +109,7 @@ def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bin
     plan = BinPlan(tuple(plan.cuts[place] for place in chosen), tuple(plan.sizes[place] for place in chosen))
     cells = plan.cells(columns)
     counts = count_pairs(cells, codes, plan.n_cells, len(model.classes_), weights)
-    corrections = estimate_corrections(estimate_one_parent(counts, plan))
+    corrections = estimate_corrections(counts, plan)
     answers = _answers(model, X, y, sample_weight)
     first, second = (index.astype(np.int64) for index in np.triu_indices(len(columns), 1))
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
@@ -280,7 +289,7 @@ def _framed(
     """The pairs as a frame, the largest gain first."""
     bit = math.log(2)
     p_values = np.array([test.p_value for test in tests])
-    hurts = (gain * n_rows > MIN_GAIN) & (p_values * len(tests) < ALARM)
+    hurts = (gain * n_rows > LEAST_GAIN) & (p_values * len(tests) < ALARM)
     data: dict[str, AnyArray] = {
         "first": np.array([names[place] for place in first], dtype=object),
         "second": np.array([names[place] for place in second], dtype=object),

@@ -155,7 +155,7 @@ def log_student(x: FloatArray, df: FloatArray, location: FloatArray, variance: F
     return np.asarray(normaliser - (df + 1) / 2 * np.log1p(distance**2))
 
 
-def log_gamma_ratio(shape: FloatArray | float, more: float) -> FloatArray:
+def log_gamma_ratio(shape: FloatArray | float, more: FloatArray | float) -> FloatArray:
     """``log(gamma(shape + more) / gamma(shape))``, also for shapes so large that the two logarithms would cancel.
 
     Examples

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naively._weighing.discretise import plan_bins
+from naively.analysis._pairs import plan_bins
 
 
 class Table:

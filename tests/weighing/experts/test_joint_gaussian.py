@@ -3,13 +3,17 @@ import pytest
 from scipy.stats import multivariate_t
 
 from naively._weighing.joint_gaussian import (
+    DIAGONAL_SHARES,
+    RELATIVE_STRENGTHS,
+    JointGaussian,
     choose_joint_gaussian,
     count_moments,
     estimate_joint_gaussian,
     normal_scores,
     prior_scale,
-    standardised,
 )
+from naively._weighing.pool import temper
+from naively._weighing.softmax import log_loss
 
 from .conftest import Table
 
@@ -72,21 +76,65 @@ def test_moments_add_subtract_and_repeat(table: Table) -> None:
         )
 
 
-@pytest.mark.parametrize("make", [normal_scores, standardised])
-def test_rescaling_has_mean_zero_variance_one_and_maps_missing_to_zero(make: object) -> None:
+def test_rescaling_has_mean_zero_and_variance_one_and_is_bounded() -> None:
     values = np.random.default_rng(0).exponential(size=300)
     values[:10] = np.nan
-    change = make(values, np.ones(300))
+    change = normal_scores(values, np.ones(300))
     images = change(values)
-    assert np.all(images[:10] == 0)
+    assert np.isnan(images[:10]).all()
     assert abs(images[10:].mean()) < 1e-12
     assert abs(images[10:].std() - 1) < 1e-12
-    assert np.all(np.isfinite(change(np.array([-1e308, 1e308, np.inf, -np.inf]))))
-    assert make(np.array([2.0, 2.0, np.nan]), np.ones(3)) is None
+    far = change(np.array([-1e308, 1e308, np.inf, -np.inf]))
+    assert far.tolist() == [np.nanmin(images), np.nanmax(images), np.nanmax(images), np.nanmin(images)]
+    assert normal_scores(np.array([2.0, 2.0, np.nan]), np.ones(3)) is None
 
 
 def test_choice_is_the_best_of_the_grid(table: Table) -> None:
-    ones = np.ones(len(table.target))
+    ones, others = np.ones(len(table.target)), np.zeros((len(table.target), 3))
     moments = count_moments(table.numbers, table.target, table.n_classes, ones)
-    model, scores = choose_joint_gaussian(moments, table.numbers, table.target, ones, ones, np.zeros((len(ones), 3)))
-    np.testing.assert_allclose(scores, model.loo_scores(table.numbers, table.target, ones))
+    model = choose_joint_gaussian(moments, table.numbers, table.target, ones, ones, others)
+
+    def loss(model: JointGaussian) -> float:
+        scores = model.loo_scores(table.numbers, table.target, ones)
+        return log_loss(temper(scores, table.target, ones)[1], table.target, ones)
+
+    scale, n_columns = prior_scale(moments), table.numbers.shape[1]
+    for relative in RELATIVE_STRENGTHS:
+        for share in DIAGONAL_SHARES:
+            other = estimate_joint_gaussian(moments, scale, relative * n_columns, share)
+            assert loss(model) <= loss(other) + 1e-9
+
+
+def test_missing_cells_are_integrated_out(table: Table) -> None:
+    """The density of the known cells is SciPy's multivariate t of these columns; without any it is the prior."""
+    moments = count_moments(table.numbers, table.target, table.n_classes, table.weights)
+    model = estimate_joint_gaussian(moments, prior_scale(moments), 3.0, 0.5)
+    prior = np.log((moments.weights + 1) / (moments.weights + 1).sum())
+    for known in ([0], [2, 1], [0, 1, 2], []):
+        cells = np.full_like(table.numbers, np.nan)
+        cells[:, known] = table.numbers[:, known]
+        scores = model.scores(cells) - prior
+        for label in range(table.n_classes):
+            behind, degrees = model.row_weights[label], 3.0 + 2.0 + moments.weights[label]
+            shape = np.linalg.inv(model.inverses[label]) * (behind + 1) / (behind * degrees)
+            expected = 0.0
+            if known:
+                density = multivariate_t(model.centres[label][known], shape[np.ix_(known, known)], degrees)
+                expected = density.logpdf(table.numbers[:, known])
+            np.testing.assert_allclose(scores[:, label], expected, atol=1e-9)
+
+
+def test_leaving_out_rows_with_missing_cells_is_close_to_refits(table: Table) -> None:
+    cells = table.numbers.copy()
+    cells[::3, 0] = np.nan
+    cells[1::4, 2] = np.nan
+    ones = np.ones(len(table.target))
+    moments = count_moments(cells, table.target, table.n_classes, ones)
+    scale = prior_scale(moments)
+    loo = estimate_joint_gaussian(moments, scale, 3.0, 0.5).loo_scores(cells, table.target, ones)
+    for row in range(len(ones)):
+        others = np.arange(len(ones)) != row
+        rest = count_moments(cells[others], table.target[others], table.n_classes, ones[others])
+        refit = estimate_joint_gaussian(rest, scale, 3.0, 0.5).scores(cells[[row]])[0]
+        exact = not np.isnan(cells[row]).any()
+        np.testing.assert_allclose(loo[row], refit, atol=1e-10 if exact else 0.1)

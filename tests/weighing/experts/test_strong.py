@@ -1,68 +1,98 @@
-"""The whole recipe on a stand-in additive model: mixed columns, missing cells, weights, every candidate."""
+"""The recipe "strong" on tables with known truth: interactions, missing and wild cells, noise, order of columns."""
 
 import numpy as np
 import pytest
 
-from naively._weighing.strong import fit_strong
-
-from .conftest import Table
-from .stand_in import StandIn
+from naively import NaiveBayes
 
 
-@pytest.mark.parametrize("best", ["T", "W", "V3", "CV"])
-def test_probabilities_are_finite_and_sum_to_one(best: str) -> None:
-    table = Table(0, n_rows=300)
-    model = fit_strong(table.columns, table.target, 3, StandIn(table.columns, table.target, 3, best))
-    assert len(model.experts) == 5
-    new = Table(7, n_rows=100).columns
-    new[0][1][:4] = [np.nan, 1e308, -1e308, 0.0]
-    new[3][1][:2] = [99, -1]
-    log_proba = model.log_proba(new)
-    assert np.isfinite(log_proba).all()
-    np.testing.assert_allclose(np.exp(log_proba).sum(axis=1), 1.0)
-    assert log_proba.shape == (100, 3)
+def loss(model: NaiveBayes, X: np.ndarray, y: np.ndarray) -> float:
+    return -float(model.predict_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)].mean())
 
 
-def test_strong_learns_what_an_additive_model_cannot() -> None:
+def mixed(seed: int, n_rows: int = 300) -> tuple[dict, np.ndarray]:
+    random = np.random.default_rng(seed)
+    y = random.integers(0, 3, n_rows)
+    numbers = random.normal(size=(n_rows, 3)) + y[:, None]
+    numbers[random.random(numbers.shape) < 0.1] = np.nan
+    labels = np.array(list("abcd"), dtype=object)[(random.integers(0, 3, n_rows) + y) % 4]
+    labels[random.random(n_rows) < 0.1] = None
+    return {"u": numbers[:, 0], "v": numbers[:, 1], "w": numbers[:, 2], "label": labels}, y
+
+
+def test_probabilities_are_finite_and_sum_to_one_whatever_the_cells() -> None:
+    model = NaiveBayes("strong").fit(*mixed(0))
+    X, _ = mixed(7, 100)
+    X["u"][:4] = [np.nan, 1e308, -1e308, 0.0]
+    X["label"][:2] = ["never seen", None]
+    proba = model.predict_proba(X)
+    assert np.isfinite(np.log(proba)).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_it_learns_what_an_additive_model_cannot_and_says_what_saw_it() -> None:
     random = np.random.default_rng(0)
-    codes = random.integers(0, 2, (800, 4))
-    target = (codes[:, 0] ^ codes[:, 1]).astype(np.int64)
-    columns = [("categorical", codes[:, i]) for i in range(4)]
-    additive = StandIn(columns, target, 2)
-    model = fit_strong(columns, target, 2, additive)
-    row = np.arange(800)
-    assert -additive.log_proba(columns)[row, target].mean() > 0.6
-    assert -model.log_proba(columns)[row, target].mean() < 0.05
-    assert (model.pair_terms()[0].first, model.pair_terms()[0].second) == (0, 1)
+    X = random.integers(0, 2, (800, 4)).astype(float)
+    y = (X[:, 0] != X[:, 1]).astype(int)
+    auto, strong = NaiveBayes("auto").fit(X, y), NaiveBayes("strong").fit(X, y)
+    assert loss(auto, X, y) > 0.6
+    assert loss(strong, X, y) < 0.05
+    assert strong.calibration_.log_loss < 0.05
+    names = list(strong.evidence_names_)
+    assert "expert: forest" in names
+    evidence = strong.evidence(X[:5])
+    assert np.abs(evidence[:, names.index("expert: forest")]).max() > np.abs(evidence[:, :4]).max()
 
 
-@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+@pytest.mark.parametrize("kind", ["number", "label"])
 def test_one_column_of_one_kind_is_enough(kind: str) -> None:
     values = np.arange(40) % 5
-    column = [(kind, values.astype(float) if kind == "numeric" else values)]
-    target = (values > 2).astype(np.int64)
-    model = fit_strong(column, target, 2, StandIn(column, target, 2))
-    assert (model.log_proba(column).argmax(axis=1) == target).all()
+    X = {"column": values.astype(float) if kind == "number" else np.array(list("abcde"), dtype=object)[values]}
+    y = (values > 2).astype(int)
+    assert (NaiveBayes("strong").fit(X, y).predict(X) == y).all()
 
 
 def test_useless_columns_do_no_harm() -> None:
-    table = Table(3, n_rows=80)
-    empty = [("numeric", np.full(80, np.nan)), ("numeric", np.full(80, 2.0)), ("categorical", np.full(80, -1))]
-    columns = [*table.columns, *empty]
-    model = fit_strong(columns, table.target, 3, StandIn(columns, table.target, 3))
-    assert np.isfinite(model.log_proba(columns)).all()
+    X, y = mixed(3, 80)
+    empty = {"nothing": np.full(80, np.nan), "constant": np.full(80, 2.0)}
+    assert np.isfinite(NaiveBayes("strong").fit({**X, **empty}, y).predict_log_proba({**X, **empty})).all()
 
 
-def test_equal_weights_change_nothing_but_the_scale_of_counts() -> None:
-    table = Table(1, n_rows=120)
-    additive = StandIn(table.columns, table.target, 3)
-    plain = fit_strong(table.columns, table.target, 3, additive)
-    weighted = fit_strong(table.columns, table.target, 3, additive, weights=np.ones(120))
-    np.testing.assert_array_equal(plain.log_proba(table.columns), weighted.log_proba(table.columns))
+def test_a_row_without_known_cells_gets_the_prior() -> None:
+    """Each expert leaves missing cells out, so that what they say together is the class frequencies, nearly."""
+    random = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], [300, 200, 100])
+    X = random.normal(size=(600, 4)) + 2 * y[:, None]
+    answer = NaiveBayes("strong").fit(X, y).predict_proba(np.full((1, 4), np.nan))[0]
+    np.testing.assert_allclose(answer, [1 / 2, 1 / 3, 1 / 6], atol=0.05)
 
 
-def test_no_rows_give_no_rows() -> None:
-    table = Table(2, n_rows=80)
-    model = fit_strong(table.columns, table.target, 3, StandIn(table.columns, table.target, 3))
-    nothing = [(kind, values[:0]) for kind, values in table.columns]
-    assert model.log_proba(nothing).shape == (0, 3)
+def test_missing_and_wild_test_cells_cost_no_more_than_in_auto() -> None:
+    random = np.random.default_rng(2)
+    y = random.integers(0, 2, 1200)
+    X = random.normal(size=(1200, 8)) @ (np.eye(8) + 0.3) + 0.5 * y[:, None]
+    models = {recipe: NaiveBayes(recipe).fit(X[:600], y[:600]) for recipe in ("auto", "strong")}
+    missing, wild = X[600:].copy(), X[600:].copy()
+    missing[random.random(missing.shape) < 0.3] = np.nan
+    wild[random.random(wild.shape) < 0.02] *= 1000
+    for cells in (missing, wild):
+        cost = {name: loss(model, cells, y[600:]) - loss(model, X[600:], y[600:]) for name, model in models.items()}
+        assert cost["strong"] <= cost["auto"] + 0.01
+
+
+def test_the_order_of_columns_means_nothing() -> None:
+    random = np.random.default_rng(4)
+    y = random.integers(0, 2, 150)
+    X = random.normal(size=(150, 170)) + np.linspace(0, 0.5, 170) * y[:, None]
+    names = [f"column {place}" for place in range(170)]
+    table, backwards = dict(zip(names, X.T, strict=True)), dict(zip(names[::-1], X.T[::-1], strict=True))
+    forward = NaiveBayes("strong").fit(table, y).predict_proba(table)
+    np.testing.assert_allclose(NaiveBayes("strong").fit(backwards, y).predict_proba(table), forward, atol=1e-6)
+
+
+def test_noise_is_called_noise() -> None:
+    random = np.random.default_rng(5)
+    X, y = random.normal(size=(600, 6)), random.integers(0, 2, 600)
+    model = NaiveBayes("strong").fit(X[:300], y[:300])
+    assert abs(model.calibration_.log_loss - np.log(2)) < 0.02
+    assert abs(loss(model, X[300:], y[300:]) - np.log(2)) < 0.02

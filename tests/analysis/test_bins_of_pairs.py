@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from naively._weighing.discretise import columns_within_budget, encode, equal_frequency_cuts, plan_bins
+from naively.analysis._pairs import columns_within_budget, encode, equal_frequency_cuts, plan_bins
 
 
 def test_bins_have_equal_weight_without_ties() -> None:

@@ -1,0 +1,152 @@
+"""Trees: the walk, missing cells, the fold forest and the boosted cells."""
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+from sklearn.tree import ExtraTreeClassifier
+
+from naively._kernels import tree_reference
+from naively._kernels import trees as compiled
+from naively._weighing.boosted import fit_boosted_cells
+from naively._weighing.forest import fit_forest
+from naively._weighing.kept import dealt_folds
+from naively._weighing.trees import Features, Trees, joined_trees, plan_features
+
+
+def grown(seed: int, n_rows: int = 300, n_trees: int = 7) -> tuple[np.ndarray, Trees, list]:
+    random = np.random.default_rng(seed)
+    table = random.normal(size=(n_rows, 4)).astype(np.float32)
+    target = (table[:, 0] * table[:, 1] > 0).astype(int) + (table[:, 2] > 1)
+    trees = [ExtraTreeClassifier(random_state=k).fit(table, target).tree_ for k in range(n_trees)]
+    return table, joined_trees([(tree, tree.value[:, 0, :]) for tree in trees]), trees
+
+
+def total(how, trees: Trees, table: np.ndarray) -> np.ndarray:
+    result = np.zeros((len(table), trees.values.shape[1]))
+    arrays = (trees.roots, trees.feature, trees.cut, trees.left, trees.right, trees.share, trees.values)
+    how.total(np.ascontiguousarray(table), *arrays, result)
+    return result
+
+
+@pytest.mark.parametrize("how", [tree_reference, compiled])
+def test_rows_go_where_scikit_learn_sends_them(how) -> None:
+    table, trees, originals = grown(0)
+    cuts = np.concatenate([tree.threshold[tree.children_left >= 0] for tree in originals]).astype(np.float32)
+    at_cuts = np.repeat(np.resize(cuts, (200, 1)), 4, axis=1)  # where rounding a cut the wrong way would show
+    for rows in (table, at_cuts):
+        expected = sum(tree.value[tree.apply(rows), 0, :] for tree in originals)
+        np.testing.assert_allclose(total(how, trees, rows), expected, rtol=1e-5)
+
+
+def test_the_kernel_equals_numpy_with_missing_cells() -> None:
+    table, trees, _ = grown(1)
+    table[np.random.default_rng(0).random(table.shape) < 0.4] = np.nan
+    table[:2] = np.nan
+    np.testing.assert_allclose(total(compiled, trees, table), total(tree_reference, trees, table), rtol=1e-12)
+
+
+def test_a_missing_cell_is_averaged_out() -> None:
+    """A row without known cells gets the mean of the rows that grew the tree, however the tree cuts them."""
+    table, _, originals = grown(2)
+    values = np.random.default_rng(3).normal(size=1000)
+    for tree in originals:
+        node_values = values[: tree.node_count, None]
+        weights = tree.weighted_n_node_samples
+        for node in range(tree.node_count - 1, -1, -1):
+            left, right = tree.children_left[node], tree.children_right[node]
+            if left >= 0:
+                node_values[node] = (weights[left] * node_values[left] + weights[right] * node_values[right]) / weights[
+                    node
+                ]
+        mean = node_values[tree.apply(table)].mean()
+        found = total(tree_reference, joined_trees([(tree, node_values)]), np.full((1, 4), np.nan, np.float32))
+        assert found[0, 0] == pytest.approx(mean, abs=1e-5)
+
+
+def test_features_are_ranks_and_indicators_and_know_what_is_missing_or_unseen() -> None:
+    numbers = ("numeric", np.array([1e9 + 1, np.nan, 1e9, 1e9 + 2]))
+    labels = ("categorical", np.array([0, 2, -1, 1]))
+    features = plan_features([numbers, labels], [0, 3], np.ones(2), ["a", "b"])
+    nan = np.nan
+    np.testing.assert_array_equal(
+        features([numbers, labels]), [[1, 1, 0, 0], [nan, 0, 0, 1], [0, nan, nan, nan], [2, 0, 1, 0]]
+    )
+    np.testing.assert_array_equal(
+        features([("numeric", np.array([-1e300, 1e9 + 0.5])), ("categorical", np.array([3, 99]))])[:, :2],
+        [[0, nan], [0.5, nan]],
+    )
+
+
+def test_constant_columns_and_prose_have_no_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [("numeric", np.full(5, 2.0)), ("text", np.full(5, "a")), ("categorical", np.zeros(5, int))]
+    assert plan_features(columns, [0, 0, 1], np.ones(3), "abc").count == 0
+    monkeypatch.setattr("naively._weighing.trees.MOST_FEATURE_CELLS", 5)
+    wide = [("numeric", np.arange(5.0)) for _ in range(3)]
+    assert plan_features(wide, [0] * 3, np.array([0.1, 0.2, 0.3]), "abc").columns == (2,)
+
+
+def parity(n_rows: int, seed: int = 0) -> tuple[Features, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    columns = [("categorical", random.integers(0, 2, n_rows)) for _ in range(4)]
+    features = plan_features(columns, [2] * 4, np.ones(4), "abcd")
+    return features, features(columns), columns[0][1] ^ columns[1][1]
+
+
+def noise(n_rows: int, seed: int = 0) -> tuple[Features, np.ndarray, np.ndarray]:
+    features, table, _ = parity(n_rows, seed)
+    return features, table, np.random.default_rng(seed + 100).integers(0, 2, n_rows)
+
+
+def loss(log_proba: np.ndarray, target: np.ndarray) -> float:
+    return -float(log_proba[np.arange(len(target)), target].mean())
+
+
+def forest(features, table, target, **changed):
+    weights = changed.get("weights", np.ones(len(target)))
+    half = np.array([0.5, 0.5])
+    return fit_forest(features, table, target, weights, dealt_folds(target, 4), half, 1e-3, changed.get("threads", 1))
+
+
+def test_the_forest_sees_an_interaction_and_its_left_out_answers_are_honest() -> None:
+    expert, left_out = forest(*parity(400))
+    _, table, target = parity(400, seed=1)
+    columns = [("categorical", table[:, column].astype(int)) for column in range(4)]
+    assert loss(left_out, parity(400)[2]) < 0.1
+    assert loss(expert.log_proba(columns), target) < 0.1
+    _, noisy = forest(*noise(400))
+    assert loss(noisy, noise(400)[2]) > np.log(2) - 0.02
+
+
+def test_the_forest_is_the_same_on_any_number_of_threads() -> None:
+    np.testing.assert_array_equal(forest(*parity(100), threads=1)[1], forest(*parity(100), threads=3)[1])
+
+
+def test_a_class_that_a_fold_does_not_have_costs_a_bounded_loss() -> None:
+    features, table, target = parity(60)
+    target = target.copy()
+    target[5] = 2
+    prior = np.array([0.49, 0.49, 0.02])
+    folds = dealt_folds(target, 4)
+    _, left_out = fit_forest(features, table, target, np.ones(60), folds, prior, 0.01, 1)
+    assert np.isfinite(left_out).all()
+    np.testing.assert_allclose(np.exp(left_out).sum(axis=1), 1.0)
+
+
+def boosted(make, seed: int) -> tuple[float, float]:
+    """The left-out loss, and the loss of fresh rows, from scores of 0."""
+    features, table, target = make(400, seed)
+    start, ones = np.zeros((400, 2)), np.ones(400)
+    trees, corrected = fit_boosted_cells(features, table, target, ones, dealt_folds(target, 4), start)
+    _, fresh, truth = make(400, seed + 1000)
+    scores = start if trees is None else trees.total(fresh)
+    return loss(log_softmax(corrected, axis=1), target), loss(log_softmax(scores, axis=1), truth)
+
+
+def test_boosted_cells_correct_what_is_wrong() -> None:
+    assert max(boosted(parity, 0)) < 0.1
+
+
+def test_boosted_cells_leave_noise_nearly_as_it_is() -> None:
+    left_out, fresh = np.mean([boosted(noise, seed) for seed in range(20)], axis=0)
+    assert np.log(2) - 0.005 < left_out
+    assert fresh < np.log(2) + 0.005
