@@ -329,7 +329,8 @@ def fold_terms(
         effects = fitted.effects[:, effect : effect + n_effects]
         terms.extend(source.terms(fitted.weights[:, mine], effects, of_source))
         place, effect = mine.stop, effect + n_effects
+    n_values = {term.column: term.table.shape[1] - 1 for term in terms if term.kind == "categorical"}
     for index, (column, indicator) in enumerate(indicators, start=place):
         table = fitted.weights[:, index, None] * indicator.table[:, :2]
-        terms.append(Term("missing", column, np.empty(0), table))
+        terms.append(Term("missing", column, np.empty(0), table, n_values=n_values.get(column)))
     return terms

@@ -1,4 +1,4 @@
-"""Categorical columns: an m-estimate toward the marginal, with a cell kept for values never seen."""
+"""Categorical columns: an m-estimate toward the marginal. A value that was never seen gives no evidence."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class CategoryTable:
 
     Parameters
     ----------
-    full : float64 array (classes, values + 1)
-        Log-likelihood of each value; the last is any value never seen.
+    full : float64 array (classes, values)
+        Log-likelihood of each value.
     own : float64 array (classes, values)
         Log-likelihood under the row's own class, with the row removed.
     """
@@ -34,8 +34,8 @@ class CategoryTable:
 
     @property
     def table(self) -> FloatArray:
-        """Evidence of each value and of an unseen one, centred over the classes (classes, values + 1)."""
-        return centred(self.full)
+        """Evidence of each value, centred over the classes, and of one never seen, which is 0 (classes, values + 1)."""
+        return np.column_stack([centred(self.full), np.zeros(len(self.full))])
 
     def evidence(self, values: IntArray) -> FloatArray:
         """Return the centred evidence (classes, n) of value codes (n,); -1 is missing and gives none."""
@@ -56,11 +56,10 @@ def look_up(table: FloatArray, values: IntArray) -> FloatArray:
 
 def estimate(counts: FloatArray, pseudo_rows: float = PSEUDO_ROWS) -> CategoryTable:
     """Estimate the likelihood of each value from ``counts`` (classes, values)."""
-    classes, values = counts.shape
-    marginal = (np.append(counts.sum(axis=0), 0.0) + 1) / (counts.sum() + values + 1)
+    marginal = (counts.sum(axis=0) + 1) / (counts.sum() + counts.shape[1])
     rows = counts.sum(axis=1, keepdims=True)
-    full = (np.column_stack([counts, np.zeros(classes)]) + pseudo_rows * marginal) / (rows + pseudo_rows)
-    left = np.maximum(counts - 1, 0.0) + pseudo_rows * marginal[:-1]
+    full = (counts + pseudo_rows * marginal) / (rows + pseudo_rows)
+    left = np.maximum(counts - 1, 0.0) + pseudo_rows * marginal
     own = left / (np.maximum(rows - 1, 0.0) + pseudo_rows)
     return CategoryTable(np.log(full), np.log(own))
 
