@@ -28,6 +28,7 @@ from naively._weighing.weights import (
     scores,
 )
 from naively.engines._threads import in_order
+from naively.families._stacking import Folds
 from naively.typing import AnyArray, FloatArray, IntArray
 
 FOLDS = 4
@@ -225,9 +226,9 @@ def fit_additive(
     chosen = {name: CANDIDATES[name] for name in (candidates if enough else ["T"])}
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     bases = [source.bases(kept) if with_effects else [no_basis] * len(source.columns) for source in sources]
-    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights)
-    design = replace(design, temperature=fit_temperature(design))
     folds = dealt_folds(codes, FOLDS)
+    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, Folds(folds, weights))
+    design = replace(design, temperature=fit_temperature(design))
     crossed, fitted = cross_fit(design, folds, chosen)
     shares = candidate_shares(crossed, codes, weights)
     averaged = average(list(fitted.values()), shares, log_prior)
@@ -257,9 +258,10 @@ def left_out_design(
     columns: Sequence[Column],
     codes: IntArray,
     weights: FloatArray,
+    folds: Folds | None = None,
 ) -> Design:
-    """Rows that were learnt, each as seen by estimates without it."""
-    evidence = [part for source in sources for part in source.leave_one_out(columns, codes, weights)]
+    """Rows that were learnt, each as seen by estimates without it, and by choices without its fold where given."""
+    evidence = [part for source in sources for part in source.leave_one_out(columns, codes, weights, folds)]
     n_values = len(evidence)
     for column, table in indicators:
         evidence.append(table.leave_one_out(is_missing(columns[column][1]).astype(np.int64), codes))

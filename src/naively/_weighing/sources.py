@@ -22,7 +22,7 @@ from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
 from naively._weighing.text import TextColumn, TextEvidence
 from naively.families import Estimate, Family, LeftOut
 from naively.families._densities import Sample
-from naively.families._stacking import StackedColumn, stack
+from naively.families._stacking import Folds, StackedColumn, stack
 from naively.statistics._histogram import Histogram
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -64,8 +64,13 @@ class Source(ABC):
         return self
 
     @abstractmethod
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
-        """The centred evidence (weights, classes, rows) of learnt rows, each without itself; 0 where missing."""
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
+        """The centred evidence (weights, classes, rows) of learnt rows, each without itself; 0 where missing.
+
+        Where folds are given, what is chosen among estimates is chosen by the rows of other folds.
+        """
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         """The value effects of each column, given its kept cells."""
@@ -110,10 +115,12 @@ class NumericColumn(Source):
         _ = self.stacked
         return self
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         if not len(self.histogram.keys):
             return np.zeros((1, self.histogram.n_classes, len(codes)))
-        return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes)[None]
+        return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes, None, folds)[None]
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         return [numeric_basis(self.histogram)]
@@ -145,7 +152,9 @@ class LabelColumn(Source):
         """The log-likelihood of every value."""
         return categories.estimate(self.counts, self.pseudo_rows)
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         if not self.counts.size:
             return np.zeros((1, len(self.counts), len(codes)))
         return self.estimated.leave_one_out(columns[self.column][1], codes)[None]
@@ -182,7 +191,9 @@ class ProseColumn(Source):
         texts: Any = columns[self.column][1]
         return replace(self, evidence=self.known.fitted(texts, codes, weights, prior))
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         assert self.evidence is not None
         texts: Any = columns[self.column][1]
         return self.evidence.leave_one_out(texts, codes, weights)[None]
@@ -256,7 +267,9 @@ class NumberColumns(FamilyColumns):
         """The evidence of every cell, (rows, columns, classes), centred over the classes; 0 where missing."""
         return contrasted(self.estimate.evidence(self._block(columns)))
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         return self._by_weight(self._left_out(self._block(columns), codes, weights))
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
@@ -277,7 +290,9 @@ class LabelColumns(FamilyColumns):
             parts.append(np.array([*numbers, NO_INTEGER], dtype=np.int64)[columns[column][1]])
         return np.column_stack(parts)
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, weights: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         return self._by_weight(self._left_out(self._block(columns), codes, weights))
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:

@@ -25,26 +25,45 @@ LEAST_DEVIATION = 1e-6
 """Scores of values that rows of less than 1e-14 of the weight have are not stretched to unit variance."""
 
 
-def mixture_shares(likelihood: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the shares of a mixture by EM, with one pseudo-count per component.
+def mixture_shares(
+    likelihood: FloatArray, weights: FloatArray, pseudo_counts: FloatArray | float = PSEUDO_COUNT
+) -> FloatArray:
+    """Return the shares of a mixture by EM, with a pseudo-count for each component.
 
     Parameters
     ----------
     likelihood : float64 array (components, items)
         Likelihood of each item under each component, leave-one-out or cross-fitted.
-    weights : float64 array (items,)
+    weights : float64 array (..., items)
+        The weight of each item; several mixtures of the same items are found at once.
+    pseudo_counts : float64 array (components,) or float, default=1
 
     Returns
     -------
-    float64 array (components,), summing to one.
+    float64 array (..., components), summing to one.
     """
     components = len(likelihood)
-    shares = np.full(components, 1 / components)
+    shares = np.full((*weights.shape[:-1], components), 1 / components)
     for _ in range(EM_STEPS):
         mixture = np.maximum(shares @ likelihood, TINY)
-        members = shares * (likelihood @ (weights / mixture)) + PSEUDO_COUNT
-        shares = members / members.sum()
+        members = shares * ((weights / mixture) @ likelihood.T) + pseudo_counts
+        shares = members / members.sum(axis=-1, keepdims=True)
     return shares
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Which fold each of some training rows is in, and what it weighs, (rows,) each."""
+
+    of_rows: IntArray
+    weights: FloatArray
+
+    def tables(self, codes: IntArray, cells: IntArray, shape: tuple[int, ...]) -> FloatArray:
+        """The weight of the rows of each fold, class and cell, (folds, classes, cells); those without a cell left out."""
+        whole = (int(self.of_rows.max(initial=-1)) + 1, *shape)
+        known = cells >= 0
+        places = np.ravel_multi_index((self.of_rows[known], codes[known], cells[known]), whole)
+        return np.bincount(places, self.weights[known], int(np.prod(whole))).reshape(whole)
 
 
 @dataclass(frozen=True)
@@ -67,6 +86,8 @@ class StackedColumn:
         Evidence at the knots, centred over the classes.
     own_odds_without : function, optional
         Maps (codes, cells, weights) of rows to their own odds (families, rows) once so much weight is removed.
+    shares_without : function, optional
+        Maps weights (folds, classes, cells) of rows to the shares (folds, families) that all other rows give.
     """
 
     values: FloatArray
@@ -76,6 +97,7 @@ class StackedColumn:
     knots: FloatArray
     table: FloatArray
     own_odds_without: Callable[[IntArray, IntArray, FloatArray], FloatArray] | None = None
+    shares_without: Callable[[FloatArray], FloatArray] | None = None
 
     @property
     def full(self) -> FloatArray:
@@ -92,7 +114,9 @@ class StackedColumn:
         """Return the evidence (classes, n) of values (n,); NaN has none."""
         return interpolate(self.knots, self.table, x)
 
-    def leave_one_out(self, cells: IntArray, codes: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    def leave_one_out(
+        self, cells: IntArray, codes: IntArray, weights: FloatArray | None = None, folds: Folds | None = None
+    ) -> FloatArray:
         """Return the centred evidence (classes, rows) of training rows, each with itself removed.
 
         Parameters
@@ -103,6 +127,8 @@ class StackedColumn:
             Class of each row.
         weights : float64 array (rows,), optional
             What the removed rows weigh; one each by default.
+        folds : Folds, optional
+            Where given, the shares of the densities are those that the rows of other folds give.
         """
         rows = np.arange(len(cells))
         odds = self.odds[:, :, cells]
@@ -110,7 +136,10 @@ class StackedColumn:
             odds[:, codes, rows] = self.own_odds[:, codes, cells]
         else:
             odds[:, codes, rows] = self.own_odds_without(codes, cells, weights)
-        posterior = self.shares[:, None] / np.maximum(odds.sum(axis=1), TINY)
+        shares = self.shares[:, None]
+        if folds is not None and self.shares_without is not None:
+            shares = self.shares_without(folds.tables(codes, cells, self.odds.shape[1:]))[folds.of_rows].T
+        posterior = shares / np.maximum(odds.sum(axis=1), TINY)
         result = centred(np.log(np.maximum(np.einsum("fr,fjr->jr", posterior, odds), TINY)))
         return np.where(cells >= 0, result, 0.0)
 
@@ -142,6 +171,9 @@ def stack(sample: Sample, families: Sequence[str] = tuple(FAMILIES)) -> StackedC
     posterior = own_posterior(prior * odds, prior * own_odds)[:, present]
     shares = mixture_shares(posterior, sample.counts[present])
 
+    def shares_without(gone: FloatArray) -> FloatArray:
+        return mixture_shares(posterior, np.maximum(sample.counts - gone, 0.0)[:, present])
+
     fill = fill_knots(sample)
     with np.errstate(over="ignore"):
         fill = fill[np.abs(np.ldexp(fill, exponent)) < LARGEST]  # no knot may overflow when scaled back
@@ -150,7 +182,9 @@ def stack(sample: Sample, families: Sequence[str] = tuple(FAMILIES)) -> StackedC
     knots = np.concatenate([values, np.ldexp(fill, exponent)])
     order = np.argsort(knots)
     table = mixed_evidence(shares, np.concatenate([odds, filled], axis=2))
-    return StackedColumn(values, shares, odds, own_odds, knots[order], table[:, order], own_odds_without)
+    return StackedColumn(
+        values, shares, odds, own_odds, knots[order], table[:, order], own_odds_without, shares_without
+    )
 
 
 def own_posterior(odds: FloatArray, own_odds: FloatArray) -> FloatArray:
