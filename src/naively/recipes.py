@@ -9,7 +9,7 @@ from naively._checks import require_whole
 from naively._weighing.auto import Tempering
 from naively.errors import ParameterError, brief
 from naively.families import Categorical, Family, Gaussian, Stacked, Text, as_family
-from naively.smoothing import Laplace, NoSmoothing, Reserved, Smoothing, as_smoothing
+from naively.smoothing import Laplace, NoSmoothing, StackedMEstimate, Smoothing, as_smoothing
 
 MOST_KEPT = 1 << 30
 """The number of rows that may be kept as a sample."""
@@ -53,7 +53,7 @@ class Recipe:
     numeric: Family = field(default_factory=Stacked)
     categorical: Family = field(default_factory=Categorical)
     text: Family = field(default_factory=Text)
-    smoothing: Smoothing = field(default_factory=Reserved)
+    smoothing: Smoothing = field(default_factory=StackedMEstimate)
     prior_smoothing: Smoothing = field(default_factory=Laplace)
     kept_rows: int = 4096
     tempering: Tempering | None = field(default_factory=lambda: Tempering(ALL_WAYS))

@@ -12,7 +12,7 @@ from naively import NaiveBayes
 from naively.demo import penguins
 from naively.errors import ParameterError
 from naively.families import Bernoulli, Binned, Multinomial, Poisson
-from naively.smoothing import Beta, Dirichlet, Laplace, Lidstone, MEstimate, Reserved
+from naively.smoothing import Beta, Dirichlet, Laplace, Lidstone, MEstimate, StackedMEstimate
 
 from .tables import table
 
@@ -34,7 +34,7 @@ def test_the_defaults_give_the_answers_that_they_always_gave(recipe):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize(
-    "smoothing", [100, "jeffreys", MEstimate(5), Dirichlet(3.0), Reserved(20), {"categorical": 50}]
+    "smoothing", [100, "jeffreys", MEstimate(5), Dirichlet(3.0), StackedMEstimate(20), {"categorical": 50}]
 )
 def test_a_smoothing_changes_the_answers_of_labels(recipe, smoothing):
     frame, y, _ = table("categorical")
@@ -63,7 +63,7 @@ def test_a_smoothing_changes_the_answers_of_counts_and_bins(recipe, name, family
 def test_the_default_is_an_object_that_can_be_given(recipe):
     frame, y, _ = table("categorical")
     plain = NaiveBayes(recipe).fit(frame, y).predict_proba(frame)
-    for rule in (Reserved(), {"categorical": Reserved(1.0)}):
+    for rule in (StackedMEstimate(), {"categorical": StackedMEstimate(1.0)}):
         given = NaiveBayes(recipe, smoothing=rule).fit(frame, y)
         np.testing.assert_allclose(given.predict_proba(frame), plain, atol=1e-12)
 

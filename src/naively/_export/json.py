@@ -52,7 +52,7 @@ from naively.smoothing import (
     MEstimate,
     NoSmoothing,
     PerColumn,
-    Reserved,
+    StackedMEstimate,
     Smoothing,
 )
 from naively.statistics._plain import (
@@ -81,7 +81,7 @@ NEAR_THE_ENDS = 1024
 SMOOTHINGS: dict[str, type[Smoothing]] = {
     rule.__name__: rule
     for rule in (
-        *(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Reserved),
+        *(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, StackedMEstimate),
         *(Dirichlet, Beta, PerColumn, ImaginarySample),
     )
 }

@@ -133,11 +133,10 @@ class NumericColumn(Source):
 
 @dataclass(frozen=True)
 class LabelColumn(Source):
-    """A column of labels with counts (classes, values), smoothed by `Reserved`."""
+    """A column of labels with counts (classes, values), smoothed by `StackedMEstimate`."""
 
     column: int
     counts: FloatArray
-    pseudo_rows: float = categories.PSEUDO_ROWS
 
     @property
     def columns(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -149,15 +148,15 @@ class LabelColumn(Source):
 
     @cached_property
     def estimated(self) -> categories.CategoryTable:
-        """The log-likelihood of every value."""
-        return categories.estimate(self.counts, self.pseudo_rows)
+        """What every value says."""
+        return categories.stacked(self.counts)
 
     def leave_one_out(
         self, columns: Sequence[Column], codes: IntArray, weights: FloatArray, folds: Folds | None = None
     ) -> FloatArray:
         if not self.counts.size:
             return np.zeros((1, len(self.counts), len(codes)))
-        return self.estimated.leave_one_out(columns[self.column][1], codes)[None]
+        return self.estimated.leave_one_out(columns[self.column][1], codes, folds)[None]
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         return [category_basis(columns[self.column][1])]

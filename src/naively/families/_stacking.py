@@ -136,12 +136,10 @@ class StackedColumn:
             odds[:, codes, rows] = self.own_odds[:, codes, cells]
         else:
             odds[:, codes, rows] = self.own_odds_without(codes, cells, weights)
-        shares = self.shares[:, None]
+        shares = self.shares
         if folds is not None and self.shares_without is not None:
             shares = self.shares_without(folds.tables(codes, cells, self.odds.shape[1:]))[folds.of_rows].T
-        posterior = shares / np.maximum(odds.sum(axis=1), TINY)
-        result = centred(np.log(np.maximum(np.einsum("fr,fjr->jr", posterior, odds), TINY)))
-        return np.where(cells >= 0, result, 0.0)
+        return np.where(cells >= 0, mixed_evidence(shares, odds), 0.0)
 
 
 def stack(sample: Sample, families: Sequence[str] = tuple(FAMILIES)) -> StackedColumn:
@@ -194,8 +192,11 @@ def own_posterior(odds: FloatArray, own_odds: FloatArray) -> FloatArray:
 
 
 def mixed_evidence(shares: FloatArray, odds: FloatArray) -> FloatArray:
-    """Return log sum_f a_f P_f(class | x), centred over the classes, from likelihoods (families, classes, n)."""
-    weight = shares[:, None] / odds.sum(axis=1)
+    """Return log sum_f a_f P_f(class | x), centred over the classes, from likelihoods (families, classes, n).
+
+    The shares a are (families,), or (families, n) where they differ by item.
+    """
+    weight = (shares[:, None] if shares.ndim == 1 else shares) / np.maximum(odds.sum(axis=1), TINY)
     return centred(np.log(np.maximum(np.einsum("fn,fjn->jn", weight, odds), TINY)))
 
 
