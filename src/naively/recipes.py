@@ -14,7 +14,7 @@ from naively.smoothing import Laplace, NoSmoothing, StackedMEstimate, Smoothing,
 MOST_KEPT = 1 << 30
 """The number of rows that may be kept as a sample."""
 
-ALL_WAYS = ("T", "W", "V3", "CV")
+ALL_WAYS = ("T", "W", "V3", "V.3", "CV")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Recipe:
         How many rows are kept as a sample; 0 for none.
     tempering : Tempering, sequence of str or None
         How evidence is weighed on the kept rows: the candidates that are averaged, among "T" (one temperature), "W" (a
-        weight per column), "V3" (and effects of values) and "CV" (and class-wise deviations). None: every column
-        counts in full, and no row need be kept.
+        weight per column), "V3" (and effects of values), "V.3" (and large ones) and "CV" (and weights that differ by
+        class). None: every column counts in full, and no row need be kept.
     pooled : bool, default=False
         Whether experts that relax the independence of the columns are pooled with it, as "strong" does.
 

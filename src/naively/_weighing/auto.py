@@ -42,7 +42,7 @@ class Tempering:
     ----------
     candidates : tuple of str
         The ways of weighing that are averaged: "T" (one temperature), "W" (a weight per column), "V3" (and effects of
-        values), "CV" (and class-wise deviations).
+        values), "V.3" (and large ones), "CV" (and weights that differ by class).
     rows : int, optional
         On how many of the kept rows, at most, they are fitted; on all by default.
 

@@ -37,7 +37,7 @@ def candidate_design(kept: LeaveOneOut) -> tuple[ScoreDesign, Penalty]:
         None if deviation_penalty is None else by_class,
     )
     centre = min(1.0, kept.temperature) * kept.counted
-    penalty = Penalty(centre, np.ones(len(centre)), np.concatenate(strengths), deviation_penalty or 0.0)
+    penalty = Penalty(centre, kept.design.penalty, np.concatenate(strengths), deviation_penalty or 0.0)
     return design, penalty
 
 
