@@ -71,11 +71,11 @@ class CategoryTable:
         return np.asarray(self.counts.sum(axis=0) <= 1)
 
     def _shares(self, counts: FloatArray) -> FloatArray:
-        """The shares (..., estimates) that rows with counts (..., classes, values) give."""
+        """The shares (estimates,) that rows with counts (classes, values) give."""
         if len(self.pseudo_rows) == 1:
-            return np.ones((*counts.shape[:-2], 1))
-        (codes, values), posterior = self._pairs
-        return mixture_shares(posterior, counts[..., codes, values], STACK_COUNTS)
+            return np.ones(1)
+        pairs, posterior = self._pairs
+        return mixture_shares(posterior, counts[pairs], STACK_COUNTS)
 
     @cached_property
     def table(self) -> FloatArray:
@@ -97,7 +97,8 @@ class CategoryTable:
         shares = self._shares(self.counts)
         if folds is not None and len(self.pseudo_rows) > 1:
             gone = folds.tables(codes, values, self.counts.shape)
-            shares = self._shares(np.maximum(self.counts - gone, 0.0))[folds.of_rows].T
+            left = np.maximum(self.counts - gone, 0.0)
+            shares = np.stack([self._shares(counts) for counts in left])[folds.of_rows].T
         result = mixed_evidence(shares, likelihood)
         return np.where((values >= 0) & ~self._single[values], result, 0.0)
 
