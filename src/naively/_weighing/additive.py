@@ -35,7 +35,7 @@ FOLDS = 4
 FEW_ROWS = 20
 """Below so many kept rows only a temperature is fitted."""
 
-FREE_WEIGHTS = 3.0
+FREE_WEIGHTS = 2.0
 """Weights of more terms than this are pulled to their target the more, the more there are, so that together they can say
 as much as these could alone. Left-out evidence of one row has seen all others, so a cross-fit cannot tell that weights of
 very many columns fit chance; with this it can. Chosen on tables of noise, 200 to 1,000 rows x 20 to 2,000 columns."""
