@@ -9,7 +9,7 @@ from naively._checks import require_whole
 from naively._weighing.auto import Tempering
 from naively.errors import ParameterError, brief
 from naively.families import Categorical, Family, Gaussian, Stacked, Text, as_family
-from naively.smoothing import Laplace, NoSmoothing, StackedMEstimate, Smoothing, as_smoothing
+from naively.smoothing import Laplace, NoSmoothing, Smoothing, StackedMEstimate, as_smoothing
 
 MOST_KEPT = 1 << 30
 """The number of rows that may be kept as a sample."""

@@ -52,8 +52,8 @@ from naively.smoothing import (
     MEstimate,
     NoSmoothing,
     PerColumn,
-    StackedMEstimate,
     Smoothing,
+    StackedMEstimate,
 )
 from naively.statistics._plain import (
     flag_from,

@@ -118,9 +118,7 @@ class Scorer:
     weighed: Any = None
     """What the evidence was weighed by, in the recipes that do."""
 
-    def __init__(
-        self, factors: Sequence[Factor], names: Sequence[str], n_classes: int, bias: FloatArray | None = None
-    ):
+    def __init__(self, factors: Sequence[Factor], names: Sequence[str], n_classes: int, bias: FloatArray | None = None):
         self.factors, self.n_classes = factors, n_classes
         self.n_columns = len(names)
         self.bias = bias

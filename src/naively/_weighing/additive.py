@@ -42,7 +42,7 @@ has seen all others, so a cross-fit cannot tell that the weights of very many co
 
 def weight_penalty(n_terms: int) -> float:
     """How strongly each weight is pulled to its target: the exponent was chosen on noise of 20 to 2,000 columns."""
-    return max(1.0, (n_terms / FREE_WEIGHTS) ** 1.5)
+    return float(max(1.0, (n_terms / FREE_WEIGHTS) ** 1.5))
 
 
 @dataclass(frozen=True)

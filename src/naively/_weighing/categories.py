@@ -10,7 +10,7 @@ import numpy as np
 
 from naively.families._stacking import Folds, mixed_evidence, mixture_shares
 from naively.smoothing import Smoothing
-from naively.typing import FloatArray, IntArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 PRIOR_SMOOTHING = 1.0
 LEAST_PRIOR_COUNT = 1e-3
@@ -66,7 +66,7 @@ class CategoryTable:
         return (codes, values), own / (odds.sum(axis=1) - odds[:, codes, np.arange(len(codes))] + own)
 
     @cached_property
-    def _single(self) -> FloatArray:
+    def _single(self) -> AnyArray:
         """Whether a value is known from one row at most (values,): without it, it was never seen."""
         return np.asarray(self.counts.sum(axis=0) <= 1)
 

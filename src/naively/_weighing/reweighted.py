@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from naively._weighing.additive import AdditiveModel, LeaveOneOut, Reweighted
+from naively._weighing.additive import AdditiveModel, LeaveOneOut, Reweighted, weight_penalty
 from naively._weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights
 from naively._weighing.terms import Column
 from naively._weighing.weights import CANDIDATES
@@ -37,7 +37,8 @@ def candidate_design(kept: LeaveOneOut) -> tuple[ScoreDesign, Penalty]:
         None if deviation_penalty is None else by_class,
     )
     centre = min(1.0, kept.temperature) * kept.counted
-    penalty = Penalty(centre, kept.design.penalty, np.concatenate(strengths), deviation_penalty or 0.0)
+    pull = np.full(len(centre), weight_penalty(len(centre)))
+    penalty = Penalty(centre, pull, np.concatenate(strengths), deviation_penalty or 0.0)
     return design, penalty
 
 

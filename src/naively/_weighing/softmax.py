@@ -221,7 +221,7 @@ def one_repetition(weights: FloatArray) -> FloatArray:
 
 
 def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
-    """The factor T in [e^-10, e] that minimises the log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
+    """The factor T in [e^-10, e] with the lowest log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
     The loss is convex in T, so a safeguarded Newton search in one variable is exact.
 

@@ -17,7 +17,7 @@ from naively.families._densities import FAMILIES, KERNEL_MARGIN, Sample, normal_
 from naively.typing import FloatArray, IntArray
 
 NEWTON_STEPS = 50
-LEAST_GAIN = 1e-4
+LEAST_GAIN = 1e-8
 """Shares are found once a step gains fewer nats than this, over all items."""
 
 FLATNESS = 1e-9
@@ -37,8 +37,8 @@ def mixture_shares(
 ) -> FloatArray:
     """Return the shares of a mixture that make items most probable, with a pseudo-count for each component.
 
-    The logarithm of that probability is concave in the shares, so Newton's method finds them; a component that is a little
-    better than another for every one of many items needs thousands of steps of EM.
+    The logarithm of that probability is concave in the shares, so Newton's method finds them. EM would need thousands of
+    steps where a component is a little better than another for each of many items.
 
     Parameters
     ----------
@@ -84,11 +84,12 @@ class Folds:
     weights: FloatArray
 
     def tables(self, codes: IntArray, cells: IntArray, shape: tuple[int, ...]) -> FloatArray:
-        """The weight of the rows of each fold, class and cell, (folds, classes, cells); those without a cell left out."""
+        """The weight of each fold, class and cell, (folds, classes, cells); rows without a cell have none."""
         whole = (int(self.of_rows.max(initial=-1)) + 1, *shape)
         known = cells >= 0
         places = np.ravel_multi_index((self.of_rows[known], codes[known], cells[known]), whole)
-        return np.bincount(places, self.weights[known], int(np.prod(whole))).reshape(whole)
+        found: FloatArray = np.bincount(places, self.weights[known], int(np.prod(whole))).astype(np.float64)
+        return found.reshape(whole)
 
 
 @dataclass(frozen=True)

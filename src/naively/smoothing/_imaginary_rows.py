@@ -100,7 +100,7 @@ class MEstimate(Smoothing):
 
 @dataclass(frozen=True)
 class StackedMEstimate(MEstimate):
-    """Pseudo-rows with the frequencies of all classes together: one, as many as values or any number, as left-out rows say.
+    """Pseudo-rows with the frequencies of all classes together: one, as many as values, or any number of them.
 
     It is the default of the recipes "fast", "auto" and "strong". For labels they mix the three estimates by how well
     each tells the classes of rows that were left out; where these cannot tell, as with values that were seen once, the
