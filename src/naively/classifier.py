@@ -157,8 +157,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         categorical; text with many words is prose. `ByKind` sets what is inferred. All recipes take all families.
     smoothing : smoothing, float, str or dict, optional
         Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column. By default
-        "textbook" has Laplace's rule, the other recipes ``Reserved()``. Densities have no pseudo-counts, and neither
-        has prose where evidence is weighed.
+        "textbook" has Laplace's rule, the other recipes ``StackedMEstimate()``. Densities have no pseudo-counts, and
+        neither has prose where evidence is weighed.
     factors : list of Joint, optional
         Columns that are not independent given the class, each group one factor of the model, for example
         ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
@@ -718,8 +718,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_rows, n_columns, n_classes)
-            More terms follow the columns where columns speak together: joint factors, whose members are 0 themselves;
-            in the recipe "strong" experts, boosted cells and their pool. `evidence_names_` names them all.
+            More terms follow the columns: joint factors, whose members are 0 themselves; where evidence is weighed the
+            class bias, equal for all rows; in the recipe "strong" experts, boosted cells and their
+            pool. `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
         return scorer.evidence(table, positions)
@@ -1028,7 +1029,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         contrast = self._contrast(base, prior, "discriminant()")
         names = self.schema_.names
         factors = linear_factors(contrast.scorer.factors, names, contrast.base)
-        scorer = Scorer(factors, names, len(self.classes_))
+        scorer = Scorer(factors, names, len(self.classes_), contrast.scorer.bias)
         return Discriminant(
             Contrast(scorer, self.schema_, contrast.log_prior, self.classes_, contrast.base, contrast.n_threads)
         )
@@ -1104,7 +1105,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             logs = log_prior(self._prior(prior))
         if logs.ndim != 1:
             raise ParameterError(f"{asked} takes one prior for all rows, one probability per class.")
-        own = Scorer(copy.deepcopy(scorer.factors), self.schema_.names, len(self.classes_))  # it is handed out
+        factors, bias = copy.deepcopy((scorer.factors, scorer.bias))  # they are handed out
+        own = Scorer(factors, self.schema_.names, len(self.classes_), bias)
         return Contrast(own, self.schema_, logs.copy(), self.classes_, code, thread_count(self.n_threads))
 
     # -- how well it fits ----------------------------------------------------------------------------------------------
@@ -1585,7 +1587,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
             return PooledScorer(weighed, schema, len(self.classes_), thread_count(self.n_threads))
-        scorer = Scorer(weighed.factors, schema.names, len(self.classes_))
+        scorer = Scorer(weighed.factors, schema.names, len(self.classes_), weighed.model.bias)
         scorer.weighed = weighed
         return scorer
 

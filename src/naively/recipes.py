@@ -9,12 +9,12 @@ from naively._checks import require_whole
 from naively._weighing.auto import Tempering
 from naively.errors import ParameterError, brief
 from naively.families import Categorical, Family, Gaussian, Stacked, Text, as_family
-from naively.smoothing import Laplace, NoSmoothing, Reserved, Smoothing, as_smoothing
+from naively.smoothing import Laplace, NoSmoothing, Smoothing, StackedMEstimate, as_smoothing
 
 MOST_KEPT = 1 << 30
 """The number of rows that may be kept as a sample."""
 
-ALL_WAYS = ("T", "W", "V3", "CV")
+ALL_WAYS = ("T", "W", "V3", "V.3", "CV")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Recipe:
         How many distinct rows are kept as a sample, and up to half as many more of rare classes; 0 for none.
     tempering : Tempering, sequence of str or None
         How evidence is weighed on the kept rows: the candidates that are averaged, among "T" (one temperature), "W" (a
-        weight per column), "V3" (and effects of values) and "CV" (and class-wise deviations). None: every column
-        counts in full, and no row need be kept.
+        weight per column), "V3" (and effects of values), "V.3" (and large ones) and "CV" (and weights that differ by
+        class). None: every column counts in full, and no row need be kept.
     pooled : bool, default=False
         Whether experts that relax the independence of the columns are pooled with it, as "strong" does.
 
@@ -53,7 +53,7 @@ class Recipe:
     numeric: Family = field(default_factory=Stacked)
     categorical: Family = field(default_factory=Categorical)
     text: Family = field(default_factory=Text)
-    smoothing: Smoothing = field(default_factory=Reserved)
+    smoothing: Smoothing = field(default_factory=StackedMEstimate)
     prior_smoothing: Smoothing = field(default_factory=Laplace)
     kept_rows: int = 4096
     tempering: Tempering | None = field(default_factory=lambda: Tempering(ALL_WAYS))

@@ -145,7 +145,7 @@ def test_the_recipe_auto_is_linear_in_labels():
     asked = pd.concat([frame[:20], pd.DataFrame({"c": ["?", None], "d": ["u", None]})])
     logs = model.predict_log_proba(asked)
     np.testing.assert_allclose(F.decision(asked), logs - logs[:, [0]], rtol=1e-11, atol=1e-11)
-    assert "c: unknown" in F.terms
+    assert not any("unknown" in term for term in F.terms)
 
 
 def test_sparse_rows():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
+from scipy.optimize import check_grad, minimize
 
 import naively._weighing.categories as categories
 import naively._weighing.weights as tempering
@@ -34,7 +34,7 @@ def test_category_leave_one_out_equals_refits():
     counts = np.zeros((3, 5))
     np.add.at(counts, (codes[seen], values[seen]), 1)
     result = categories.estimate(counts).leave_one_out(values, codes, np.ones(len(codes)))
-    marginal = (counts.sum(axis=0) + 1) / (counts.sum() + 6)
+    marginal = (counts.sum(axis=0) + 1) / (counts.sum() + 5)
     for row in np.flatnonzero(seen)[:50]:
         left = counts.copy()
         left[codes[row], values[row]] -= 1
@@ -43,9 +43,26 @@ def test_category_leave_one_out_equals_refits():
     assert not result[:, ~seen].any()
 
 
-def test_likelihoods_of_values_and_the_unseen_one_sum_to_one():
-    counts = np.array([[3.0, 0.0, 2.0], [1.0, 5.0, 0.0]])
-    np.testing.assert_allclose(np.exp(categories.estimate(counts).full).sum(axis=1), 1)
+@pytest.mark.parametrize("estimate", [categories.estimate, categories.stacked])
+def test_likelihoods_of_values_sum_to_one_and_an_unseen_one_says_nothing(estimate):
+    estimated = estimate(np.array([[3.0, 0.0, 2.0], [1.0, 5.0, 0.0]]))
+    np.testing.assert_allclose(estimated.likelihood.sum(axis=2), 1)
+    assert estimated.table.shape == (2, 4)
+    assert not estimated.evidence(np.array([3, 7, -1])).any()
+
+
+def test_the_stack_of_smoothings_is_what_left_out_rows_say():
+    """Six rows of one class for each value: one pseudo-row. Six rows of any class: as many as values, or any number."""
+    values = np.repeat(np.arange(200), 6)
+    told = np.zeros((2, 200))
+    np.add.at(told, (values % 2, values), 1)
+    chance = np.zeros((2, 200))
+    np.add.at(chance, (np.random.default_rng(0).integers(0, 2, 1200), values), 1)
+    assert categories.stacked(told)._shares(told)[0] > 0.9
+    assert categories.stacked(chance)._shares(chance)[0] < 0.05
+    once = np.vstack([np.arange(50) % 2 == 0, np.arange(50) % 2 == 1]).astype(float)
+    np.testing.assert_allclose(categories.stacked(once)._shares(once), categories.STACK_COUNTS, atol=1e-4)
+    assert not categories.stacked(once).leave_one_out(np.arange(50), np.arange(50) % 2).any()
 
 
 def test_leave_one_out_prior_equals_refits():
@@ -82,10 +99,10 @@ def design(seed=0, rows=80, terms=4, classes=3, effects=5):
     )
 
 
-@pytest.mark.parametrize("name", ["W", "V3", "CV"])
+@pytest.mark.parametrize("name", ["W", "V3", "V.3", "CV"])
 def test_the_gradient_is_right(name):
     problem = tempering._Problem(design(), CANDIDATES[name])
-    point = np.random.default_rng(1).normal(size=len(problem.penalty)) ** 2
+    point = np.random.default_rng(1).normal(size=len(problem.bounds.lb)) ** 2
     error = check_grad(lambda x: problem.loss_and_gradient(x)[0], lambda x: problem.loss_and_gradient(x)[1], point)
     assert error < 1e-3
 
@@ -101,10 +118,44 @@ def test_a_weight_equals_repetitions_of_the_row(name):
     np.testing.assert_allclose(a.bias, b.bias, atol=1e-4)
 
 
+def test_no_weight_is_negative():
+    one = design(rows=400)
+    one.evidence[one.codes, np.arange(400)] -= 2.0  # evidence against the row's own class: a negative weight would pay
+    assert all((fitted.weights >= 0).all() for fitted in tempering.fit_candidates(one).values())
+
+
+def test_class_wise_weights_are_pulled_to_the_best_shared_one():
+    problem = tempering._Problem(design(), CANDIDATES["CV"])
+    weights = np.random.default_rng(2).random((3, 4))
+    strength, target = problem.design.penalty, problem.design.target
+
+    def penalty(shared):
+        return 0.5 * float((strength * (shared - target) ** 2).sum() + 5.0 * ((weights - shared) ** 2).sum())
+
+    best = minimize(penalty, target).fun
+    assert problem.pull(weights)[0] == pytest.approx(best, rel=1e-6)
+
+
+def test_shares_of_candidates_minimise_the_loss_of_their_average():
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 3, 500)
+    told = log_softmax(2.0 * (codes == np.arange(3)[:, None]) + rng.normal(size=(3, 500)))
+    crossed = np.stack([told, log_softmax(rng.normal(size=(3, 500))), log_softmax(5 * rng.normal(size=(3, 500)))])
+    shares = tempering.candidate_shares(crossed, codes, np.ones(500))
+    assert shares.sum() == pytest.approx(1)
+
+    def loss(q):
+        average = log_softmax(np.tensordot(q, crossed, axes=1))
+        return -average[codes, np.arange(500)].sum() - np.log(q).sum()
+
+    for other in rng.dirichlet(np.ones(3), 50):
+        assert loss(shares) <= loss(0.9 * shares + 0.1 * other) + 1e-3
+
+
 def test_the_average_of_candidates_is_one_additive_score():
     one = design()
     fitted = list(tempering.fit_candidates(one).values())
-    shares = np.array([0.1, 0.2, 0.3, 0.4])
+    shares = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
     prior = log_softmax(np.arange(3.0)[:, None])[:, 0]
     fixed = tempering.replace(one, log_prior=np.tile(prior[:, None], 80))
     expected = sum(q * log_softmax(scores(fixed, c)) for q, c in zip(shares, fitted, strict=True))
@@ -153,7 +204,7 @@ def test_leave_one_out_shapes(fitted):
     model, _columns, _codes = fitted
     loo, terms = model.loo, len(model.terms)
     assert loo.evidence.shape == (300, terms, 3)
-    assert loo.candidate_log_posterior.shape == (4, 300, 3)
+    assert loo.candidate_log_posterior.shape == (len(CANDIDATES), 300, 3)
     np.testing.assert_allclose(np.exp(loo.log_posterior).sum(axis=1), 1)
     np.testing.assert_allclose(loo.evidence.sum(axis=2), 0, atol=1e-9)
     assert loo.best in CANDIDATES

@@ -22,7 +22,7 @@ from naively.families import (
     Text,
 )
 from naively.recipes import RECIPES as RECIPE_OBJECTS
-from naively.smoothing import Reserved
+from naively.smoothing import StackedMEstimate
 
 from .tables import FAMILY_OF, table
 
@@ -105,7 +105,7 @@ def test_the_evidence_is_that_of_the_family_times_a_weight():
 
 def test_the_weights_are_fitted_on_the_leave_one_out_of_the_family():
     model, frame, y, _ = fitted("poisson", "auto")
-    families, smoothings = model._checked_families(RECIPE_OBJECTS["auto"]), [Reserved()] * 3
+    families, smoothings = model._checked_families(RECIPE_OBJECTS["auto"]), [StackedMEstimate()] * 3
     rows = LearntRows(read_table(frame[:240]), None, y[:240])
     expected = contrasted(left_out_evidence(model.schema_, families, smoothings, model.statistics_, rows))[:, :2]
     loo = model._estimated()[0].weighed.model.loo

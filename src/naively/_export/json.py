@@ -53,8 +53,8 @@ from naively.smoothing import (
     MEstimate,
     NoSmoothing,
     PerColumn,
-    Reserved,
     Smoothing,
+    StackedMEstimate,
 )
 from naively.statistics._plain import (
     flag_from,
@@ -82,7 +82,7 @@ NEAR_THE_ENDS = 1024
 SMOOTHINGS: dict[str, type[Smoothing]] = {
     rule.__name__: rule
     for rule in (
-        *(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, Reserved),
+        *(NoSmoothing, Laplace, Lidstone, Jeffreys, MEstimate, StackedMEstimate),
         *(Dirichlet, Beta, PerColumn, ImaginarySample),
     )
 }

@@ -109,7 +109,8 @@ def _by_row(
 
 def _of_linear(scorer: Any, table: SparseTable, positions: IntArray | None, rows: slice) -> tuple[IntArray, FloatArray]:
     """The stored terms of a row and their evidence, without looking at cells that are not stored."""
-    terms, parts, rest = [], [], np.zeros(scorer.n_classes)
+    terms, parts = [], []
+    rest = np.zeros(scorer.n_classes) if scorer.bias is None else scorer.bias.copy()
     for factor in scorer.factors:
         estimate: LinearEstimate = factor.estimate
         cells = checked_cells(table, chosen_columns(factor.members, positions, scorer.n_columns), rows, estimate)

@@ -26,6 +26,9 @@ from naively.statistics._statistics import Statistics
 from naively.statistics.base import Statistic
 from naively.typing import AnyArray, FloatArray, IntArray
 
+CLASS_BIAS = "class bias"
+"""What the term is called that weighing adds to every row, whatever its cells hold."""
+
 BLOCK_CELLS = 1 << 16
 TASK_CELLS = 1 << 20
 
@@ -95,10 +98,19 @@ def statistics_of(schema: Schema, family: Family, members: Sequence[int], statis
 class Scorer:
     """The factors of a model, ready to read tables.
 
+    Parameters
+    ----------
+    factors : sequence of Factor
+    names : sequence of str
+        The columns.
+    n_classes : int
+    bias : ndarray (classes,), optional
+        What is added to the evidence of every row: a term of its own, the last.
+
     Attributes
     ----------
     names : sequence of str
-        The terms of the evidence: the columns, and behind them each factor that joins several.
+        The terms of the evidence: the columns, behind them each factor that joins several, and the class bias.
     silent : set of str
         The columns that speak through such a factor only.
     """
@@ -106,11 +118,13 @@ class Scorer:
     weighed: Any = None
     """What the evidence was weighed by, in the recipes that do."""
 
-    def __init__(self, factors: Sequence[Factor], names: Sequence[str], n_classes: int):
+    def __init__(self, factors: Sequence[Factor], names: Sequence[str], n_classes: int, bias: FloatArray | None = None):
         self.factors, self.n_classes = factors, n_classes
         self.n_columns = len(names)
+        self.bias = bias
         joined = [factor for factor in factors if factor.joins]
-        self.names = [*names, *(factor.family.term for factor in joined)] if joined else names
+        more = [*(factor.family.term for factor in joined), *([] if bias is None else [CLASS_BIAS])]
+        self.names = [*names, *more] if more else names
         self.terms = {id(factor): self.n_columns + place for place, factor in enumerate(joined)}
         self.silent = {names[member] for factor in joined for member in factor.members.tolist()}
 
@@ -133,6 +147,8 @@ class Scorer:
             for start in range(task.start, task.stop, block_rows):
                 rows = slice(start, min(start + block_rows, task.stop))
                 scores = np.zeros((rows.stop - rows.start, self.n_classes))
+                if self.bias is not None:
+                    scores += self.bias
                 for add in readers:
                     add(scores, rows)
                 finish(scores, rows)
@@ -164,6 +180,8 @@ class Scorer:
         for factor in self.factors:
             terms = [self.terms[id(factor)]] if factor.joins else factor.members
             result[:, terms] = factor.estimate.evidence(self._read(factor, table, positions)(_all(table)))
+        if self.bias is not None:
+            result[:, -1] = self.bias
         return result
 
     def token_evidence(self, factor: Factor, place: int, text: str) -> tuple[list[str], FloatArray]:

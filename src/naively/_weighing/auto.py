@@ -11,7 +11,7 @@ from naively._blas import one_blas_thread
 from naively._checks import require_whole
 from naively._schema import Schema
 from naively._scoring.model import Factor
-from naively._weighing.additive import AdditiveModel, Prior, fit_additive, observed_weights
+from naively._weighing.additive import AdditiveModel, Prior, fit_additive
 from naively._weighing.categories import prior_pseudo_counts
 from naively._weighing.kept import FittedRows, fitted_rows, in_rows, sample_weights, typical_weights
 from naively._weighing.reading import read_sources
@@ -37,7 +37,7 @@ class Tempering:
     ----------
     candidates : tuple of str
         The ways of weighing that are averaged: "T" (one temperature), "W" (a weight per column), "V3" (and effects of
-        values), "CV" (and class-wise deviations).
+        values), "V.3" (and large ones), "CV" (and weights that differ by class).
     rows : int, optional
         On how many of the kept rows, at most, they are fitted; on all by default.
 
@@ -252,31 +252,14 @@ def _factor(
 
 
 def _gathered(model: AdditiveModel) -> tuple[dict[int, AnyArray], dict[int, FloatArray]]:
-    """One table per column for its values, and what it says when missing: indicators and the bias folded in.
-
-    The bias is shared by the columns that were never missing, if there are any, and else by all: a column that was
-    never missing says nothing when it is.
-    """
-    class_weights = model.prior.class_weights
-    observed = observed_weights(model.sources)
+    """One table per column for its values, and what it says when missing: nothing, unless that tells the class."""
     known: dict[int, AnyArray] = {}
     for term in model.terms:
         for column in term.columns:
             known.setdefault(column, term.table.copy())
-    missing = {column: np.zeros(len(class_weights)) for column in known}
+    missing = {column: np.zeros(len(model.bias)) for column in known}
     for term in model.terms:
         if term.kind == "missing":
-            _fold_indicator(term, known, missing)
-    columns = sorted(known)
-    complete = [column for column in columns if np.allclose(observed[column], class_weights, rtol=1e-9, atol=0.0)]
-    sharing = complete or columns
-    for column in sharing:
-        known[column] += (model.bias / len(sharing))[:, None]
-        if not complete:
-            missing[column] += model.bias / len(sharing)
+            known[term.column][:, : term.n_values] += term.table[:, :1]  # a label never seen says nothing
+            missing[term.column] += term.table[:, 1]
     return known, missing
-
-
-def _fold_indicator(term: Term, known: dict[int, AnyArray], missing: dict[int, FloatArray]) -> None:
-    known[term.column] += term.table[:, :1]
-    missing[term.column] += term.table[:, 1]

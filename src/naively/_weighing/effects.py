@@ -48,7 +48,12 @@ def numeric_basis(histogram: Histogram, bins: int = EFFECT_BINS) -> Basis:
 
 
 def category_basis(kept: IntArray) -> Basis:
-    """Return the basis of a categorical column: one-hot of the values that occur often enough among the kept rows."""
+    """Return the basis of a categorical column: one-hot of the values that occur often enough among the kept rows.
+
+    A column with one value has none: its effect would be a class bias.
+    """
     values, rows = np.unique(kept[kept >= 0], return_counts=True)
+    if len(values) < 2:
+        return no_basis
     values = values[rows >= MIN_ROWS]
     return lambda codes: np.asarray(codes[:, None] == values, dtype=np.float64)

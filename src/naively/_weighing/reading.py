@@ -13,7 +13,7 @@ from naively._weighing.text import TextColumn
 from naively.errors import ParameterError
 from naively.families import Categorical, Family, Stacked, Text
 from naively.families._categorical import LabelTables
-from naively.smoothing import Reserved, Smoothing
+from naively.smoothing import Smoothing, StackedMEstimate
 from naively.statistics._counts import Counts
 from naively.statistics._histogram import Histograms
 from naively.statistics._moments import Moments, centred
@@ -45,8 +45,8 @@ def read_sources(
             sources.extend(_stacked(family, columns, *known))
         elif isinstance(family, Text):
             sources.extend(_prose(family, columns, known))
-        elif isinstance(family, Categorical) and isinstance(smoothing, Reserved):
-            sources.extend(_reserved(family, smoothing.m, columns, labels, known[0]))
+        elif isinstance(family, Categorical) and isinstance(smoothing, StackedMEstimate):
+            sources.extend(_labels(family, columns, labels, known[0]))
         else:
             weights = statistics.class_weight.high
             sources.append(_of_family(family, smoothing, columns, labels, known, weights))
@@ -76,14 +76,14 @@ def _prose(family: Text, columns: Sequence[int], known: Sequence[ColumnStatistic
     ]
 
 
-def _reserved(
-    family: Categorical, pseudo_rows: float, columns: Sequence[int], labels: list[Labels], counts: ColumnStatistics
+def _labels(
+    family: Categorical, columns: Sequence[int], labels: list[Labels], counts: ColumnStatistics
 ) -> list[Source]:
     assert isinstance(counts, Counts)
     declared = family.with_known(counts)
     for place, column in enumerate(columns):
         labels[column] = declared.categories[place]
-    return [LabelColumn(column, declared.table(place).high, pseudo_rows) for place, column in enumerate(columns)]
+    return [LabelColumn(column, declared.table(place).high) for place, column in enumerate(columns)]
 
 
 def _of_family(

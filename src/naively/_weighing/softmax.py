@@ -22,7 +22,7 @@ MAX_ITERATIONS = 150
 # An iteration that gains less than this share of the loss moves no probability that anyone could measure.
 RELATIVE_GAIN = 1e-6
 TINY = 1e-12
-MIN_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE = -4.0, 1.0
+MIN_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE = -10.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -
 
 
 def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray, surprises: float = 0.0) -> float:
-    """The factor T in [e^-4, e] that minimises the log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
+    """The factor T in [e^-10, e] with the lowest log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
     The loss is convex in T, so a safeguarded Newton search in one variable is exact.
 

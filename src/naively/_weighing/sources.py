@@ -22,7 +22,7 @@ from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
 from naively._weighing.text import TextColumn, TextEvidence
 from naively.families import Estimate, Family, LeftOut
 from naively.families._densities import Sample
-from naively.families._stacking import StackedColumn, stack
+from naively.families._stacking import Folds, StackedColumn, stack
 from naively.statistics._histogram import Histogram
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -67,10 +67,13 @@ class Source(ABC):
         return self
 
     @abstractmethod
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         """The centred evidence (weights, classes, rows) of learnt rows; 0 where missing.
 
-        Each is seen without the weight that it gave, `removed`.
+        Each is seen without the weight that it gave, `removed`. Where folds are given, what is chosen among estimates
+        is chosen by the rows of other folds.
         """
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
@@ -122,10 +125,12 @@ class NumericColumn(Source):
         _ = source.stacked
         return source
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         if not len(self.histogram.keys):
             return np.zeros((1, self.histogram.n_classes, len(codes)))
-        return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes, removed)[None]
+        return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes, removed, folds)[None]
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         return [numeric_basis(self.histogram)]
@@ -138,11 +143,10 @@ class NumericColumn(Source):
 
 @dataclass(frozen=True)
 class LabelColumn(Source):
-    """A column of labels with counts (classes, values), smoothed by `Reserved`."""
+    """A column of labels with counts (classes, values), smoothed by `StackedMEstimate`."""
 
     column: int
     counts: FloatArray
-    pseudo_rows: float = categories.PSEUDO_ROWS
 
     @property
     def columns(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -154,13 +158,15 @@ class LabelColumn(Source):
 
     @cached_property
     def estimated(self) -> categories.CategoryTable:
-        """The log-likelihood of every value."""
-        return categories.estimate(self.counts, self.pseudo_rows)
+        """What every value says."""
+        return categories.stacked(self.counts)
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         if not self.counts.size:
             return np.zeros((1, len(self.counts), len(codes)))
-        return self.estimated.leave_one_out(columns[self.column][1], codes, removed)[None]
+        return self.estimated.leave_one_out(columns[self.column][1], codes, removed, folds)[None]
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:
         return [category_basis(columns[self.column][1])]
@@ -194,7 +200,9 @@ class ProseColumn(Source):
         texts: Any = columns[self.column][1]
         return replace(self, evidence=self.known.fitted(texts, rows.codes, rows.weights, rows.removed, prior))
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         assert self.evidence is not None
         texts: Any = columns[self.column][1]
         return self.evidence.leave_one_out(texts, codes, removed)[None]
@@ -268,7 +276,9 @@ class NumberColumns(FamilyColumns):
         """The evidence of every cell, (rows, columns, classes), centred over the classes; 0 where missing."""
         return contrasted(self.estimate.evidence(self._block(columns)))
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         return self._by_weight(self._left_out(self._block(columns), codes, removed))
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
@@ -289,7 +299,9 @@ class LabelColumns(FamilyColumns):
             parts.append(np.array([*numbers, NO_INTEGER], dtype=np.int64)[columns[column][1]])
         return np.column_stack(parts)
 
-    def leave_one_out(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
         return self._by_weight(self._left_out(self._block(columns), codes, removed))
 
     def bases(self, columns: Sequence[Column]) -> list[Basis]:

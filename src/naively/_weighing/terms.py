@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,19 +33,22 @@ class Term:
     Parameters
     ----------
     kind : "numeric", "categorical", "missing", "text" or "numbers"
-        A curve (`table` at `knots`), a table of values whose last entry is for an unknown one, or a table of
+        A curve (`table` at `knots`), a table of values whose last entry is for one never seen, or a table of
         (known, missing).
     column : int
         The column that it reads.
     knots : ndarray
         Empty unless numeric.
     table : ndarray (classes, ...)
+    n_values : int, optional
+        The number of values of a column of labels: codes from here on are labels never seen, which say nothing.
     """
 
     kind: str
     column: int
     knots: FloatArray
     table: FloatArray
+    n_values: int | None = field(default=None, kw_only=True)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -57,7 +60,8 @@ class Term:
         if self.kind == "numeric":
             return interpolate(self.knots, self.table, values)
         if self.kind == "missing":
-            return np.asarray(self.table[:, is_missing(values).astype(np.int64)])
+            said = self.table[:, is_missing(values).astype(np.int64)]
+            return np.asarray(said if self.n_values is None else np.where(values >= self.n_values, 0.0, said))
         return categories.look_up(self.table, values)
 
     def by_column(self, columns: Sequence[Column]) -> list[tuple[int, FloatArray]]:

@@ -1,7 +1,7 @@
 """How much to trust each column's evidence: temperature, weights and value effects, averaged into one additive model.
 
 Naive Bayes counts dependent evidence more than once. Here the leave-one-out evidence of a sample of rows is weighed by
-four convex candidates, from one temperature to class-wise weights and value effects; each is cross-fitted, and the
+five convex candidates, from one temperature to class-wise weights and value effects; each is cross-fitted, and the
 logarithms of their posteriors are averaged. An average of additive scores is one additive score.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from naively._weighing.softmax import best_temperature, loss_and_residual
-from naively.families._stacking import mixture_shares
+from naively.families._stacking import PSEUDO_COUNT
 from naively.typing import AnyArray, FloatArray, IntArray
 
 MAX_ITERATIONS = 150
@@ -23,6 +23,7 @@ MAX_ITERATIONS = 150
 RELATIVE_GAIN = 1e-5
 SURPRISES = 2.0
 """The number of rows of any class that the temperature of all evidence reckons with beside those that were seen."""
+LEAST_SHARE = 1e-6
 
 
 class Candidate(NamedTuple):
@@ -33,7 +34,7 @@ class Candidate(NamedTuple):
     effect_penalty : float or None
         Penalty of value effects; None leaves them out.
     deviation_penalty : float or None
-        Penalty of class-wise deviations from a column's weight; None leaves them out.
+        Penalty of the differences between a column's weights in the classes; None for one weight in all classes.
     weighted : bool
         False for one temperature in place of weights.
     """
@@ -47,6 +48,7 @@ CANDIDATES = {
     "T": Candidate(weighted=False),
     "W": Candidate(),
     "V3": Candidate(effect_penalty=3.0),
+    "V.3": Candidate(effect_penalty=0.3),
     "CV": Candidate(effect_penalty=10.0, deviation_penalty=5.0),
 }
 
@@ -166,69 +168,58 @@ def fit_candidate(design: Design, candidate: Candidate, start: Coefficients | No
 
 
 class _Problem:
-    """The penalised log-loss of one candidate as a function of one vector."""
+    """The penalised log-loss of one candidate as a function of one vector: bias, weights and effects.
+
+    No weight is negative: a column's evidence speaks for its own reading or not at all. The left-out evidence of labels
+    that mean nothing is lower for a row's own class, so a negative weight would read the class off it.
+    """
 
     def __init__(self, design: Design, candidate: Candidate) -> None:
         self.design = design
         classes, _, terms = design.evidence.shape
-        n_effects = 0 if candidate.effect_penalty is None else design.effects.shape[1]
-        n_deviations = 0 if candidate.deviation_penalty is None else terms
-        self.shapes = ((classes,), (terms,), (classes, n_deviations), (classes, n_effects))
+        self.effects = design.effects[:, : None if candidate.effect_penalty is not None else 0]
+        self.effect_penalty, self.deviation_penalty = candidate.effect_penalty or 0.0, candidate.deviation_penalty
+        rows_of_weights = 1 if candidate.deviation_penalty is None else classes
+        self.shapes = ((classes,), (rows_of_weights, terms), (classes, self.effects.shape[1]))
         self.splits = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        self.penalty = np.concatenate(
-            [
-                np.ones(classes),
-                design.penalty,
-                np.full(classes * n_deviations, candidate.deviation_penalty or 0.0),
-                np.full(classes * n_effects, candidate.effect_penalty or 0.0),
-            ]
-        )
-        self.target = np.zeros(len(self.penalty))
-        self.target[classes : classes + terms] = design.target
-        self.effects = design.effects[:, :n_effects]
-        low = np.full(len(self.penalty), -np.inf)
-        low[classes : classes + terms] = 0.0
+        low = np.full(self.splits[1] + classes * self.effects.shape[1], -np.inf)
+        low[self.splits[0] : self.splits[1]] = 0.0
         self.bounds = Bounds(low, np.inf)
 
-    def split(self, vector: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Cut a vector into bias, weights, deviations (classes, terms or 0) and effects (classes, effects or 0)."""
-        bias, weights, deviations, effects = (
+    def split(self, vector: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Cut a vector into bias, weights (1 or classes, terms) and effects (classes, effects or 0)."""
+        bias, weights, effects = (
             part.reshape(shape) for part, shape in zip(np.split(vector, self.splits), self.shapes, strict=True)
         )
-        return bias, weights, deviations, effects
+        return bias, weights, effects
 
     def pack(self, start: Coefficients | None) -> FloatArray:
         """Return the vector to start from."""
-        vector = self.target.copy()
+        vector = np.zeros(len(self.bounds.lb))
+        bias, weights, effects = self.split(vector)  # views of `vector`
+        weights[:] = self.design.target
         if start is not None:
-            bias, weights, deviations, effects = self.split(vector)  # views of `vector`
-            shared = np.maximum(start.weights.mean(axis=0), 0.0)
             bias[:] = start.bias
-            weights[:] = shared
-            if deviations.size:
-                deviations[:] = start.weights - shared
+            weights[:] = start.weights if len(weights) > 1 else start.weights.mean(axis=0)
             if effects.size:
                 effects[:] = start.effects
         return vector
 
     def unpack(self, vector: FloatArray) -> Coefficients:
         """Return the coefficients in a vector."""
-        bias, weights, deviations, effects = self.split(vector)
+        bias, weights, effects = self.split(vector)
         classes = len(bias)
-        all_weights = np.tile(weights, (classes, 1))
-        if deviations.size:
-            all_weights = all_weights + deviations
         if not effects.size:
             effects = np.zeros((classes, self.design.effects.shape[1]))
-        return Coefficients(1.0, bias.copy(), all_weights, effects.copy())
+        return Coefficients(1.0, bias.copy(), np.repeat(weights, classes // len(weights), axis=0), effects.copy())
 
     def scores(self, vector: FloatArray) -> FloatArray:
         """Return the unnormalised log-posteriors (classes, rows)."""
-        bias, weights, deviations, effects = self.split(vector)
-        if deviations.size:
-            evidence = np.matmul(self.design.evidence, (weights + deviations)[:, :, None])[:, :, 0]
+        bias, weights, effects = self.split(vector)
+        if len(weights) > 1:
+            evidence = np.matmul(self.design.evidence, weights[:, :, None])[:, :, 0]
         else:
-            evidence = self.design.evidence @ weights
+            evidence = self.design.evidence @ weights[0]
         evidence += self.design.log_prior
         evidence += bias[:, None]
         if effects.size:
@@ -237,16 +228,33 @@ class _Problem:
 
     def loss_and_gradient(self, vector: FloatArray) -> tuple[float, FloatArray]:
         """Return the penalised log-loss and its gradient."""
+        bias, weights, effects = self.split(vector)
         loss, by_row = loss_and_residual(self.scores(vector).T, self.design.codes, self.design.weights)
-        residual, offset = by_row.T, vector - self.target
-        loss += 0.5 * float(self.penalty @ offset**2)
-        by_class = np.matmul(residual[:, None, :], self.design.evidence)[:, 0, :]
-        parts = [residual.sum(axis=1), by_class.sum(axis=0)]
-        if self.shapes[2][1]:
-            parts.append(by_class.ravel())
-        if self.shapes[3][1]:
-            parts.append(_effect_gradient(self.effects, residual).ravel())
-        return loss, np.concatenate(parts) + self.penalty * offset
+        residual = by_row.T
+        of_weights = np.matmul(residual[:, None, :], self.design.evidence)[:, 0, :]
+        if len(weights) == 1:
+            of_weights = of_weights.sum(axis=0, keepdims=True)
+        penalty, pull = self.pull(weights)
+        parts = [(residual.sum(axis=1) + bias), (of_weights + pull).ravel()]
+        if effects.size:
+            parts.append((_effect_gradient(self.effects, residual) + self.effect_penalty * effects).ravel())
+            penalty += 0.5 * self.effect_penalty * float((effects**2).sum())
+        return loss + penalty + 0.5 * float(bias @ bias), np.concatenate(parts)
+
+    def pull(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """The penalty of weights, and its gradient: to the target, class-wise ones through a shared one between.
+
+        The shared weight w of ``penalty (w - target)^2 + deviation_penalty sum_j (weights_j - w)^2`` is the best one.
+        """
+        strength, target = self.design.penalty, self.design.target
+        if self.deviation_penalty is None:
+            away = weights - target
+            return 0.5 * float((strength * away**2).sum()), strength * away
+        total = self.deviation_penalty * weights.sum(axis=0)
+        shared = (strength * target + total) / (strength + self.deviation_penalty * len(weights))
+        away, apart = shared - target, weights - shared
+        loss = 0.5 * float((strength * away**2).sum() + self.deviation_penalty * (apart**2).sum())
+        return loss, self.deviation_penalty * apart
 
 
 # With few classes a matrix product is slower than one matrix-vector product per class. With two, the scores matter
@@ -328,5 +336,27 @@ def average(fitted: list[Coefficients], shares: FloatArray, log_prior: FloatArra
 
 
 def candidate_shares(cross_fitted: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the EM weight of each candidate from cross-fitted log-posteriors (candidates, classes, rows)."""
-    return mixture_shares(np.exp(cross_fitted[:, codes, np.arange(len(codes))]), weights)
+    """Return the share of each candidate in the average of cross-fitted log-posteriors (candidates, classes, rows).
+
+    They minimise the log-loss of that average, with a pseudo-count for each: it is convex on the simplex.
+    """
+    n_candidates = len(cross_fitted)
+    equal = np.full(n_candidates, 1 / n_candidates)
+    if n_candidates == 1 or not len(codes):
+        return equal
+
+    def loss(shares: FloatArray) -> tuple[float, FloatArray]:
+        missed, residual = loss_and_residual(np.tensordot(shares, cross_fitted, axes=1).T, codes, weights)
+        slopes = np.tensordot(cross_fitted, residual.T, axes=2)
+        return missed - PSEUDO_COUNT * float(np.log(shares).sum()), slopes - PSEUDO_COUNT / shares
+
+    found = minimize(
+        loss,
+        equal,
+        jac=True,
+        method="SLSQP",
+        bounds=[(LEAST_SHARE, 1.0)] * n_candidates,
+        constraints={"type": "eq", "fun": lambda shares: shares.sum() - 1.0, "jac": np.ones_like},
+        options={"ftol": 1e-6, "maxiter": 100},
+    ).x
+    return np.asarray(found / found.sum())

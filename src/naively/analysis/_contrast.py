@@ -50,8 +50,9 @@ class Contrast:
 
     @property
     def intercept(self) -> FloatArray:
-        """The log-odds before any evidence, (classes,)."""
-        return against(self.log_prior, self.base)
+        """The log-odds before any cell is read, (classes,): of the prior and, if evidence is weighed, the bias."""
+        bias = 0.0 if self.scorer.bias is None else self.scorer.bias
+        return against(self.log_prior + bias, self.base)
 
     def log_odds(self, X: Any) -> FloatArray:
         """The posterior log-odds of each row, (rows, classes)."""
@@ -71,4 +72,5 @@ class Contrast:
         """What each cell adds to the log-odds, (rows, columns, classes)."""
         table = read_table(X)
         require_rows(table)
-        return against(self.scorer.evidence(*self.schema.matched(table)), self.base)
+        evidence = self.scorer.evidence(*self.schema.matched(table))
+        return against(evidence[:, : self.scorer.n_columns], self.base)

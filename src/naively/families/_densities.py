@@ -390,5 +390,5 @@ FAMILIES: dict[str, Callable[[Sample], Density]] = {
     "kdeq": kernel_of_scores,
     "ef5": lambda sample: binned(sample, 5),
     "ef10": lambda sample: binned(sample, 10),
-    "pkid": lambda sample: binned(sample, pkid_bins(sample.total)),
+    "pkid": lambda sample: binned(sample, pkid_bins(2 * sample.total / max(len(sample.n), 2))),
 }

@@ -16,7 +16,14 @@ from naively._kernels.reference import share_between
 from naively.families._densities import FAMILIES, KERNEL_MARGIN, Sample, normal_scores, rescaled
 from naively.typing import FloatArray, IntArray
 
-EM_STEPS = 50
+NEWTON_STEPS = 50
+LEAST_GAIN = 1e-8
+"""Shares are found once a step gains fewer nats than this, over all items."""
+
+FLATNESS = 1e-9
+"""Two components that say the same have any shares between them: a curvature that keeps the step finite."""
+
+SHORTEST = 1e-6
 PSEUDO_COUNT = 1.0
 FILL_KNOTS = 257
 TINY = 1e-300
@@ -25,26 +32,64 @@ LEAST_DEVIATION = 1e-6
 """Scores of values that rows of less than 1e-14 of the weight have are not stretched to unit variance."""
 
 
-def mixture_shares(likelihood: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the shares of a mixture by EM, with one pseudo-count per component.
+def mixture_shares(
+    likelihood: FloatArray, weights: FloatArray, pseudo_counts: FloatArray | float = PSEUDO_COUNT
+) -> FloatArray:
+    """Return the shares of a mixture that make items most probable, with a pseudo-count for each component.
+
+    The logarithm of that probability is concave in the shares, so Newton's method finds them. EM would need thousands
+    of steps where a component is a little better than another for each of many items.
 
     Parameters
     ----------
     likelihood : float64 array (components, items)
         Likelihood of each item under each component, leave-one-out or cross-fitted.
     weights : float64 array (items,)
+    pseudo_counts : float64 array (components,) or float, default=1
 
     Returns
     -------
     float64 array (components,), summing to one.
     """
     components = len(likelihood)
+    counts = np.broadcast_to(np.asarray(pseudo_counts, dtype=np.float64), (components,))
+    total = float(weights.sum() + counts.sum())
+    weights, counts = weights / total, counts / total
     shares = np.full(components, 1 / components)
-    for _ in range(EM_STEPS):
-        mixture = np.maximum(shares @ likelihood, TINY)
-        members = shares * (likelihood @ (weights / mixture)) + PSEUDO_COUNT
-        shares = members / members.sum()
-    return shares
+    mixture = np.maximum(shares @ likelihood, TINY)
+    for _ in range(NEWTON_STEPS):
+        members = shares[:, None] * likelihood / mixture
+        gradient = members @ weights + counts - shares  # by the logarithm of each share, as is all that follows
+        curvature = (members * weights) @ members.T + np.diag(counts + FLATNESS * shares)
+        step = np.linalg.solve(curvature, gradient)
+        if float(gradient @ step) * total < LEAST_GAIN:
+            break
+        length = min(1.0, 0.9 / max(float(-step.min()), TINY))
+        value = weights @ np.log(mixture) + counts @ np.log(shares) - shares.sum()
+        while True:
+            moved = shares * (1 + length * step)
+            mixture = np.maximum(moved @ likelihood, TINY)
+            if length < SHORTEST or weights @ np.log(mixture) + counts @ np.log(moved) - moved.sum() >= value:
+                break
+            length /= 2
+        shares = moved
+    return np.asarray(shares / shares.sum())
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Which fold each of some training rows is in, and what it weighs, (rows,) each."""
+
+    of_rows: IntArray
+    weights: FloatArray
+
+    def tables(self, codes: IntArray, cells: IntArray, shape: tuple[int, ...]) -> FloatArray:
+        """The weight of each fold, class and cell, (folds, classes, cells); rows without a cell have none."""
+        whole = (int(self.of_rows.max(initial=-1)) + 1, *shape)
+        known = cells >= 0
+        places = np.ravel_multi_index((self.of_rows[known], codes[known], cells[known]), whole)
+        found: FloatArray = np.bincount(places, self.weights[known], int(np.prod(whole))).astype(np.float64)
+        return found.reshape(whole)
 
 
 @dataclass(frozen=True)
@@ -67,6 +112,8 @@ class StackedColumn:
         Evidence at the knots, centred over the classes.
     own_odds_without : function, optional
         Maps (codes, cells, weights) of rows to their own odds (families, rows) once so much weight is removed.
+    shares_without : function, optional
+        Maps weights (folds, classes, cells) of rows to the shares (folds, families) that all other rows give.
     """
 
     values: FloatArray
@@ -76,6 +123,7 @@ class StackedColumn:
     knots: FloatArray
     table: FloatArray
     own_odds_without: Callable[[IntArray, IntArray, FloatArray], FloatArray] | None = None
+    shares_without: Callable[[FloatArray], FloatArray] | None = None
 
     @property
     def full(self) -> FloatArray:
@@ -92,7 +140,9 @@ class StackedColumn:
         """Return the evidence (classes, n) of values (n,); NaN has none."""
         return interpolate(self.knots, self.table, x)
 
-    def leave_one_out(self, cells: IntArray, codes: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    def leave_one_out(
+        self, cells: IntArray, codes: IntArray, weights: FloatArray | None = None, folds: Folds | None = None
+    ) -> FloatArray:
         """Return the centred evidence (classes, rows) of training rows, each with itself removed.
 
         Parameters
@@ -103,6 +153,8 @@ class StackedColumn:
             Class of each row.
         weights : float64 array (rows,), optional
             What the removed rows weigh; one each by default.
+        folds : Folds, optional
+            Where given, the shares of the densities are those that the rows of other folds give.
         """
         rows = np.arange(len(cells))
         odds = self.odds[:, :, cells]
@@ -110,9 +162,10 @@ class StackedColumn:
             odds[:, codes, rows] = self.own_odds[:, codes, cells]
         else:
             odds[:, codes, rows] = self.own_odds_without(codes, cells, weights)
-        posterior = self.shares[:, None] / np.maximum(odds.sum(axis=1), TINY)
-        result = centred(np.log(np.maximum(np.einsum("fr,fjr->jr", posterior, odds), TINY)))
-        return np.where(cells >= 0, result, 0.0)
+        shares = self.shares
+        if folds is not None and self.shares_without is not None:
+            shares = self.shares_without(folds.tables(codes, cells, self.odds.shape[1:]))[folds.of_rows].T
+        return np.where(cells >= 0, mixed_evidence(shares, odds), 0.0)
 
 
 def stack(
@@ -145,6 +198,9 @@ def stack(
     posterior = own_posterior(prior * odds, prior * own_odds)[:, present]
     shares = mixture_shares(posterior, sample.counts[present])
 
+    def shares_without(gone: FloatArray) -> FloatArray:
+        return np.stack([mixture_shares(posterior, left[present]) for left in np.maximum(sample.counts - gone, 0.0)])
+
     fill = fill_knots(sample)
     with np.errstate(over="ignore"):
         fill = fill[np.abs(np.ldexp(fill, exponent)) < LARGEST]  # no knot may overflow when scaled back
@@ -153,7 +209,9 @@ def stack(
     knots = np.concatenate([values, np.ldexp(fill, exponent)])
     order = np.argsort(knots)
     table = mixed_evidence(shares, np.concatenate([odds, filled], axis=2))
-    return StackedColumn(values, shares, odds, own_odds, knots[order], table[:, order], own_odds_without)
+    return StackedColumn(
+        values, shares, odds, own_odds, knots[order], table[:, order], own_odds_without, shares_without
+    )
 
 
 def own_posterior(odds: FloatArray, own_odds: FloatArray) -> FloatArray:
@@ -163,8 +221,11 @@ def own_posterior(odds: FloatArray, own_odds: FloatArray) -> FloatArray:
 
 
 def mixed_evidence(shares: FloatArray, odds: FloatArray) -> FloatArray:
-    """Return log sum_f a_f P_f(class | x), centred over the classes, from likelihoods (families, classes, n)."""
-    weight = shares[:, None] / odds.sum(axis=1)
+    """Return log sum_f a_f P_f(class | x), centred over the classes, from likelihoods (families, classes, n).
+
+    The shares a are (families,), or (families, n) where they differ by item.
+    """
+    weight = (shares[:, None] if shares.ndim == 1 else shares) / np.maximum(odds.sum(axis=1), TINY)
     return centred(np.log(np.maximum(np.einsum("fn,fjn->jn", weight, odds), TINY)))
 
 

@@ -8,7 +8,7 @@ object                 pseudo-count of value a                    name accepted 
 `Jeffreys()`           1/2                                        ``"jeffreys"``
 `Lidstone(tau)`        tau                                        any number
 `MEstimate(m, p)`      m p_a, with p summing to one
-`Reserved(m)`          the same with the marginal, one value more
+`StackedMEstimate()`   the same with the marginal, m as left-out rows say
 `Dirichlet(beta)`      beta_a - 1 (``"map"``), beta_a (``"mean"``)
 `Beta(b1, b0)`         the same for yes and no
 `PerColumn(tau)`       tau_i in column i
@@ -28,7 +28,7 @@ from naively.errors import ParameterError, brief
 from naively.smoothing._base import Smoothing, per_value, share, shares, smoothed_frequencies
 from naively.smoothing._conjugate import Beta, Dirichlet
 from naively.smoothing._constant import Jeffreys, Laplace, Lidstone, NoSmoothing, PerColumn
-from naively.smoothing._imaginary_rows import ImaginarySample, MEstimate, Reserved
+from naively.smoothing._imaginary_rows import ImaginarySample, MEstimate, StackedMEstimate
 
 __all__ = [
     "Beta",
@@ -40,8 +40,8 @@ __all__ = [
     "MEstimate",
     "NoSmoothing",
     "PerColumn",
-    "Reserved",
     "Smoothing",
+    "StackedMEstimate",
     "as_smoothing",
     "per_value",
     "share",

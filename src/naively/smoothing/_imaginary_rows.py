@@ -101,25 +101,22 @@ class MEstimate(Smoothing):
 
 
 @dataclass(frozen=True)
-class Reserved(MEstimate):
-    """`m` pseudo-rows with the frequencies of all classes together, a share of them kept for values never seen.
+class StackedMEstimate(MEstimate):
+    """Pseudo-rows with the frequencies of all classes together: one, as many as values, or any number of them.
 
-    It is the default of the recipes "fast", "auto" and "strong". There a label that was never seen has a probability,
-    too: among the pseudo-rows it counts as one more row of the column. Where there are no such values (counts, bins,
-    yes and no) and in the recipe "textbook" it is ``MEstimate(m, "marginal")``.
-
-    Parameters
-    ----------
-    m : float, default=1.0
-        How many rows the pseudo-rows are worth.
+    It is the default of the recipes "fast", "auto" and "strong". For labels they mix the three estimates by how well
+    each tells the classes of rows that were left out; where these cannot tell, as with values that were seen once, the
+    last has four fifths, and that one says nothing. Elsewhere (counts, bins, yes and no, the recipe "textbook") it is
+    ``MEstimate(1, "marginal")``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> Reserved().pseudo_counts(np.array([[3.0, 0.0], [0.0, 1.0]]), ["no", "yes"])
+    >>> StackedMEstimate().pseudo_counts(np.array([[3.0, 0.0], [0.0, 1.0]]), ["no", "yes"])
     array([0.75, 0.25])
     """
 
+    m: float = field(default=1.0, init=False, repr=False)
     p: Literal["marginal"] = field(default="marginal", init=False, repr=False)
 
 
