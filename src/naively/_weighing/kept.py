@@ -114,11 +114,16 @@ def removed_weights(kept: KeptRows) -> FloatArray:
 
 def typical_weights(kept: KeptRows, n_classes: int) -> FloatArray:
     """What a row of each class typically weighs (classes,); 1 for a class without kept rows."""
-    removed, result = removed_weights(kept), np.ones(n_classes)
-    for code in np.unique(kept.codes[kept.weights > 0]).tolist():
-        own = kept.codes == code
-        result[code] = _typical(kept.weights[own], removed[own])
-    return result
+    codes, weights, removed = kept.codes, kept.weights, removed_weights(kept)
+    heaviest, largest = np.zeros((2, n_classes))
+    np.maximum.at(heaviest, codes, weights)
+    np.maximum.at(largest, codes, removed)
+    known = largest > 0
+    heaviest[~known] = largest[~known] = 1.0
+    shares = weights / heaviest[codes]
+    total = np.bincount(codes, shares, n_classes)
+    mean = np.bincount(codes, shares * (removed / largest[codes]), n_classes) / np.where(known, total, 1.0)
+    return np.where(known, largest * mean, 1.0)
 
 
 def sample_weights(kept: KeptRows, class_weights: FloatArray) -> FloatArray:

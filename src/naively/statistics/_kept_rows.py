@@ -122,13 +122,13 @@ class KeptRows:
             threshold = int(distinct[self.capacity - 1])
         if threshold == LARGEST_HASH:
             return self
-        present = np.unique(self.codes)
-        places = places_of_class(self.capacity, len(present))
-        for code in present.tolist():
-            own = self.hashes[self.codes == code]
-            own = own[own <= np.uint64(of_class.get(code, LARGEST_HASH))]
-            if len(own) > places:
-                of_class[code] = int(own[places - 1])
+        places = places_of_class(self.capacity, len(np.unique(self.codes)))
+        within = np.flatnonzero(self.hashes <= self.limits(0, of_class))
+        within = within[np.argsort(self.codes[within], kind="stable")]  # by class, and within it by hash
+        present, first, n_rows = np.unique(self.codes[within], return_index=True, return_counts=True)
+        full = n_rows > places
+        last = self.hashes[within[first[full] + places - 1]]
+        of_class.update(zip(present[full].tolist(), last.tolist(), strict=True))
         return self._below(threshold, of_class)
 
     def __add__(self, other: KeptRows) -> KeptRows:
