@@ -236,7 +236,8 @@ def fit_additive(
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     bases = [source.bases(kept) if with_effects else [no_basis] * len(source.columns) for source in sources]
     folds = dealt_folds(codes, FOLDS)
-    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, Folds(folds, weights))
+    without = Folds(folds, weights) if len(codes) else None  # with no rows nothing is left out
+    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, without)
     design = replace(design, temperature=fit_temperature(design))
     crossed, fitted = cross_fit(design, folds, chosen)
     shares = candidate_shares(crossed, codes, weights)
