@@ -247,9 +247,8 @@ def fit_additive(
     chosen = {name: CANDIDATES[name] for name in (candidates if enough else ["T"])}
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     bases = [source.bases(kept) if with_effects else [no_basis] * len(source.columns) for source in sources]
-    design = left_out_design(
-        sources, indicators, bases, prior, kept, codes, weights, rows.removed, Folds(rows.folds, weights)
-    )
+    without = Folds(rows.folds, weights) if len(codes) else None  # with no rows nothing is left out
+    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, rows.removed, without)
     design = replace(design, temperature=fit_temperature(design))
     crossed, fitted = cross_fit(design, rows.folds, chosen)
     shares = candidate_shares(crossed, codes, weights)

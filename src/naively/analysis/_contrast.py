@@ -50,7 +50,7 @@ class Contrast:
 
     @property
     def intercept(self) -> FloatArray:
-        """The log-odds before any cell is read, (classes,): of the prior and, if evidence is weighed, the bias."""
+        """The log-odds before any cell is read, (classes,): of the prior, and the class bias of weighing."""
         bias = 0.0 if self.scorer.bias is None else self.scorer.bias
         return against(self.log_prior + bias, self.base)
 

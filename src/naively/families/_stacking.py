@@ -37,8 +37,8 @@ def mixture_shares(
 ) -> FloatArray:
     """Return the shares of a mixture that make items most probable, with a pseudo-count for each component.
 
-    The logarithm of that probability is concave in the shares, so Newton's method finds them. EM would need thousands
-    of steps where a component is a little better than another for each of many items.
+    The logarithm of that probability is concave in the shares, so Newton's method finds them. EM takes thousands of
+    steps where a component is a little better than another for each of many items.
 
     Parameters
     ----------
