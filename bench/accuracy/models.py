@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
@@ -139,6 +139,54 @@ class Boosting(ClassifierMixin, BaseEstimator):
         return self.model_.predict_proba(self._table(X))
 
 
+def random_forest(data: DataSet) -> Any:
+    encode = make_column_transformer(
+        (SimpleImputer(keep_empty_features=True), data.numeric),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), data.categorical),
+    )
+    return make_pipeline(encode, RandomForestClassifier(random_state=0))
+
+
+class LightGBM(ClassifierMixin, BaseEstimator):
+    """LightGBM with its defaults, on data frames with categories; names that its files cannot hold are numbered."""
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> LightGBM:
+        from lightgbm import LGBMClassifier
+
+        self.model_ = LGBMClassifier(random_state=0, n_jobs=1, verbose=-1).fit(self._table(X), y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    @staticmethod
+    def _table(X: pd.DataFrame) -> pd.DataFrame:
+        return X.set_axis([f"c{place}" for place in range(X.shape[1])], axis=1)
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        return self.model_.predict_proba(self._table(X))
+
+
+class CatBoost(ClassifierMixin, BaseEstimator):
+    """CatBoost with its defaults, its own encoding of categories, a missing one as a category."""
+
+    def __init__(self, categorical: list[str]):
+        self.categorical = categorical
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> CatBoost:
+        from catboost import CatBoostClassifier
+
+        self.model_ = CatBoostClassifier(
+            random_seed=0, thread_count=1, verbose=False, allow_writing_files=False, cat_features=self.categorical
+        ).fit(self._table(X), y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def _table(self, X: pd.DataFrame) -> pd.DataFrame:
+        return X.assign(**{name: X[name].astype(object).fillna("missing") for name in self.categorical})
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        return self.model_.predict_proba(self._table(X))
+
+
 MODELS: dict[str, Callable[[DataSet], Any]] = {
     "naively textbook": ours("textbook"),
     "naively fast": ours("fast"),
@@ -148,5 +196,8 @@ MODELS: dict[str, Callable[[DataSet], Any]] = {
     "KBins + CategoricalNB": binned_categorical,
     "Gaussian + Categorical by hand": hand_mixed,
     "logistic regression": logistic_regression,
+    "random forest": random_forest,
     "HistGradientBoosting": lambda data: Boosting(data.categorical),
+    "LightGBM": lambda data: LightGBM(),
+    "CatBoost": lambda data: CatBoost(data.categorical),
 }
