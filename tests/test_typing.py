@@ -80,7 +80,7 @@ model.fit("table.csv", [0, 1])  # arg-type
 model.fit(3, [0, 1])  # arg-type
 model.fit(X)  # call-arg
 model.fit(X, 3)  # arg-type
-model.fit(X, [0, 1], "heavy")  # arg-type
+model.fit(X, [0, 1], 3.0)  # arg-type
 model.fit(X, [0, 1], weights=[1.0])  # call-arg
 model.partial_fit(X, [0, 1], classes=3)  # arg-type
 model.predict(None)  # arg-type

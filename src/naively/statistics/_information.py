@@ -52,7 +52,7 @@ def information_by_chance(counts: FloatArray) -> float:
 
     >>> round(information_by_chance(np.eye(6)), 6), round(mutual_information(np.eye(6)), 6)
     (2.584963, 2.584963)
-    >>> round(information_by_chance(np.full((2, 2), 500.0)) * 2 * 2000 * np.log(2), 2)
+    >>> round(float(information_by_chance(np.full((2, 2), 500.0)) * 2 * 2000 * np.log(2)), 2)
     1.0
     """
     of_class, of_value = counts.sum(axis=1), counts.sum(axis=0)
