@@ -83,7 +83,7 @@ class Reasons:
     probability : float
         Of the winner.
     sources : list of (str, value)
-        What speaks: the prior, and every column with its value.
+        What speaks: the prior, every column with its value, and the class bias.
     bits : ndarray of shape (sources, rivals)
     log_odds : ndarray of shape (rivals,)
         From the predicted probabilities, in bits.
@@ -182,7 +182,7 @@ def explain(model: NaiveBayes, test: Rows, number: int) -> Reasons:
     log_probability = model.predict_log_proba([row])[0]
     winner = int(log_probability.argmax())
     rivals = [code for code in range(len(model.classes_)) if code != winner]
-    # One line for the prior and one for each column, then the winner's lead over each rival.
+    # One line for the prior and one for each term, then the winner's lead over each rival.
     terms = np.vstack([np.log(model.class_prior_), model.evidence([row])[0]]) / np.log(2)
     return Reasons(
         number=number,
@@ -190,7 +190,7 @@ def explain(model: NaiveBayes, test: Rows, number: int) -> Reasons:
         winner=str(model.classes_[winner]),
         rivals=[str(model.classes_[code]) for code in rivals],
         probability=float(np.exp(log_probability[winner])),
-        sources=[("prior", ""), *((name, row[name]) for name in model.schema_.names)],
+        sources=[("prior", ""), *((name, row.get(name, "")) for name in model.evidence_names_)],
         bits=terms[:, [winner]] - terms[:, rivals],
         log_odds=(log_probability[winner] - log_probability[rivals]) / np.log(2),
     )

@@ -62,7 +62,7 @@ def test_the_stack_of_smoothings_is_what_left_out_rows_say():
     assert categories.stacked(chance)._shares(chance)[0] < 0.05
     once = np.vstack([np.arange(50) % 2 == 0, np.arange(50) % 2 == 1]).astype(float)
     np.testing.assert_allclose(categories.stacked(once)._shares(once), categories.STACK_COUNTS, atol=1e-4)
-    assert not categories.stacked(once).leave_one_out(np.arange(50), np.arange(50) % 2).any()
+    assert not categories.stacked(once).leave_one_out(np.arange(50), np.arange(50) % 2, np.ones(50)).any()
 
 
 def test_leave_one_out_prior_equals_refits():
