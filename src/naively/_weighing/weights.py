@@ -23,7 +23,8 @@ MAX_ITERATIONS = 150
 RELATIVE_GAIN = 1e-5
 SURPRISES = 2.0
 """The number of rows of any class that the temperature of all evidence reckons with beside those that were seen."""
-LEAST_SHARE = 1e-6
+MOST_LOGIT = 14.0
+"""The logarithm of the largest ratio of two candidates' shares."""
 
 
 class Candidate(NamedTuple):
@@ -345,18 +346,17 @@ def candidate_shares(cross_fitted: FloatArray, codes: IntArray, weights: FloatAr
     if n_candidates == 1 or not len(codes):
         return equal
 
-    def loss(shares: FloatArray) -> tuple[float, FloatArray]:
+    def loss(logits: FloatArray) -> tuple[float, FloatArray]:
+        shares = _simplex(logits)
         missed, residual = loss_and_residual(np.tensordot(shares, cross_fitted, axes=1).T, codes, weights)
-        slopes = np.tensordot(cross_fitted, residual.T, axes=2)
-        return missed - PSEUDO_COUNT * float(np.log(shares).sum()), slopes - PSEUDO_COUNT / shares
+        slopes = np.tensordot(cross_fitted, residual.T, axes=2) - PSEUDO_COUNT / shares
+        return missed - PSEUDO_COUNT * float(np.log(shares).sum()), shares * (slopes - shares @ slopes)
 
-    found = minimize(
-        loss,
-        equal,
-        jac=True,
-        method="SLSQP",
-        bounds=[(LEAST_SHARE, 1.0)] * n_candidates,
-        constraints={"type": "eq", "fun": lambda shares: shares.sum() - 1.0, "jac": np.ones_like},
-        options={"ftol": 1e-6, "maxiter": 100},
-    ).x
-    return np.asarray(found / found.sum())
+    options = {"ftol": 1e-9, "maxiter": 200}
+    return _simplex(minimize(loss, np.zeros(n_candidates), jac=True, method="L-BFGS-B", options=options).x)
+
+
+def _simplex(logits: FloatArray) -> FloatArray:
+    """Shares that add up to one, each above the least that a logarithm can tell from nothing."""
+    shares = np.exp(np.clip(logits - logits.max(), -MOST_LOGIT, 0.0))
+    return np.asarray(shares / shares.sum())
