@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from naively._weighing import categories
-from naively._weighing.effects import Basis, no_basis
+from naively._weighing.effects import EFFECT_BINS, Basis, no_basis
 from naively._weighing.kept import FittedRows
 from naively._weighing.softmax import log_loss
 from naively._weighing.sources import Source
@@ -38,6 +38,10 @@ FEW_ROWS = 20
 FREE_WEIGHTS = 10
 """Weights of more terms than this are pulled to their target the more, the more there are. Left-out evidence of one row
 has seen all others, so a cross-fit cannot tell that the weights of very many columns fit chance; with this it can."""
+
+
+EFFECTS_PER_ROW = 6
+"""Beyond so many effects of bins per kept row, over all classes, numbers have an effect of their score only."""
 
 
 def weight_penalty(n_terms: int) -> float:
@@ -246,7 +250,9 @@ def fit_additive(
     enough = any_known(sources) and weights.sum() >= FEW_ROWS
     chosen = {name: CANDIDATES[name] for name in (candidates if enough else ["T"])}
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
-    bases = [source.bases(kept) if with_effects else [no_basis] * len(source.columns) for source in sources]
+    n_classes, n_numeric = len(prior.class_weights), sum(source.is_numeric for source in sources)
+    fine = n_classes * n_numeric * EFFECT_BINS <= EFFECTS_PER_ROW * len(codes)
+    bases = [source.bases(kept, fine) if with_effects else [no_basis] * len(source.columns) for source in sources]
     without = Folds(rows.folds, weights) if len(codes) else None  # with no rows nothing is left out
     design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, rows.removed, without)
     design = replace(design, temperature=fit_temperature(design))

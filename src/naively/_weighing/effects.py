@@ -18,6 +18,7 @@ from naively.typing import AnyArray, FloatArray, IntArray
 Basis = Callable[[AnyArray], FloatArray]
 
 EFFECT_BINS = 8  # equal-frequency bins of a numeric column, beside its linear score; 0 leaves them out
+BLOCK_VALUES = 1 << 12
 MIN_ROWS = 2  # a category in one kept row would only learn that row
 
 
@@ -45,6 +46,12 @@ def numeric_basis(histogram: Histogram, bins: int = EFFECT_BINS) -> Basis:
         return result
 
     return columns
+
+
+def effect_table(effects: FloatArray, basis: Basis, values: AnyArray) -> FloatArray:
+    """Return what effects (classes, effects) say of values (n,), (classes, n), a few at a time: a basis is wide."""
+    blocks = [values[start : start + BLOCK_VALUES] for start in range(0, len(values), BLOCK_VALUES)]
+    return np.concatenate([np.zeros((len(effects), 0)), *(effects @ basis(block).T for block in blocks)], axis=1)
 
 
 def category_basis(kept: IntArray) -> Basis:

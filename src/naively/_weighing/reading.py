@@ -23,6 +23,11 @@ from naively.typing import FloatArray, Label
 
 Labels = tuple[Label, ...] | None
 
+MOST_TABLE = 1 << 17
+"""With many classes a column of numbers has fewer cells, so that a density's table of classes by cells is bounded."""
+
+LEAST_CELLS = 64
+
 
 def read_sources(
     schema: Schema,
@@ -62,7 +67,8 @@ def _stacked(
     found: list[Source] = []
     for place, (column, histogram) in enumerate(zip(columns, histograms.histograms, strict=True)):
         exact = (weight[:, place], mean[:, place], scatter[:, place])
-        found.append(NumericColumn(column, histogram, exact, family.densities))
+        few = histogram.within(max(LEAST_CELLS, MOST_TABLE // max(histogram.n_classes, 1)))
+        found.append(NumericColumn(column, few, exact, family.densities))
     return found
 
 

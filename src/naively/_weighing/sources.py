@@ -16,7 +16,7 @@ import numpy as np
 
 from naively._table.table import NO_INTEGER
 from naively._weighing import categories
-from naively._weighing.effects import Basis, category_basis, no_basis, numeric_basis
+from naively._weighing.effects import EFFECT_BINS, Basis, category_basis, effect_table, no_basis, numeric_basis
 from naively._weighing.kept import FittedRows
 from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
 from naively._weighing.text import TextColumn, TextEvidence
@@ -76,8 +76,8 @@ class Source(ABC):
         is chosen by the rows of other folds.
         """
 
-    def bases(self, columns: Sequence[Column]) -> list[Basis]:
-        """The value effects of each column, given its kept cells."""
+    def bases(self, columns: Sequence[Column], fine: bool = True) -> list[Basis]:
+        """The value effects of each column, given its kept cells; `fine` ones of numbers if there are rows for them."""
         return [no_basis for _ in self.columns]
 
     def n_effects(self, bases: Sequence[Basis]) -> int:
@@ -132,8 +132,8 @@ class NumericColumn(Source):
             return np.zeros((1, self.histogram.n_classes, len(codes)))
         return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes, removed, folds)[None]
 
-    def bases(self, columns: Sequence[Column]) -> list[Basis]:
-        return [numeric_basis(self.histogram)]
+    def bases(self, columns: Sequence[Column], fine: bool = True) -> list[Basis]:
+        return [numeric_basis(self.histogram, EFFECT_BINS if fine else 0)]
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
         knots = self.stacked.knots
@@ -168,7 +168,7 @@ class LabelColumn(Source):
             return np.zeros((1, len(self.counts), len(codes)))
         return self.estimated.leave_one_out(columns[self.column][1], codes, removed, folds)[None]
 
-    def bases(self, columns: Sequence[Column]) -> list[Basis]:
+    def bases(self, columns: Sequence[Column], fine: bool = True) -> list[Basis]:
         return [category_basis(columns[self.column][1])]
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
@@ -176,7 +176,7 @@ class LabelColumn(Source):
 
 
 def _label_term(column: int, said: FloatArray, weights: FloatArray, effects: FloatArray, basis: Basis) -> Term:
-    table = weights * said + effects @ basis(np.arange(said.shape[1])).T
+    table = weights * said + effect_table(effects, basis, np.arange(said.shape[1]))
     return Term("categorical", column, np.empty(0), table)
 
 
@@ -304,14 +304,14 @@ class LabelColumns(FamilyColumns):
     ) -> FloatArray:
         return self._by_weight(self._left_out(self._block(columns), codes, removed))
 
-    def bases(self, columns: Sequence[Column]) -> list[Basis]:
+    def bases(self, columns: Sequence[Column], fine: bool = True) -> list[Basis]:
         return [category_basis(columns[column][1]) for column in self.columns]
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
         by_column, found, first = self.by_column(weights), [], 0
         for place, (column, basis) in enumerate(zip(self.columns, bases, strict=True)):
             said = contrasted(self.estimate.tables[place][:, :-1].T).T
-            n_effects = basis(np.arange(said.shape[1])).shape[1]
+            n_effects = basis(np.empty(0)).shape[1]
             mine = effects[:, first : first + n_effects]
             found.append(_label_term(column, said, by_column[:, [place]], mine, basis))
             first += n_effects

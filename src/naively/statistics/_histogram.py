@@ -158,6 +158,10 @@ class Histogram:
         """Return the same counts on the cells of a coarser ``level``."""
         return Histogram(*_coarsen(self.level, self.keys, self.counts, level), self.cap)
 
+    def within(self, cap: int) -> Histogram:
+        """Return the same counts on the finest cells of which at most ``cap`` are occupied."""
+        return self if len(self.keys) <= cap else _within_cap(self.level, self.keys, self.counts, cap)
+
     def __add__(self, other: Histogram) -> Histogram:
         """Merge: the histogram of both sets of rows."""
         caps = [one.cap for one in (self, other) if len(one.keys)] or [

@@ -1,0 +1,44 @@
+"""What bounds the cost of weighing where a table has many classes, columns or values."""
+
+import numpy as np
+import pytest
+
+from naively import NaiveBayes
+from naively._weighing.effects import BLOCK_VALUES, EFFECT_BINS, category_basis, effect_table
+from naively._weighing.reading import LEAST_CELLS, MOST_TABLE
+from naively.statistics._histogram import Histogram
+
+
+def test_a_histogram_within_fewer_cells_holds_the_same_rows():
+    rng = np.random.default_rng(0)
+    x, codes = rng.normal(size=3000), rng.integers(0, 3, 3000)
+    whole = Histogram.of(x, codes, 3)
+    few = whole.within(100)
+    assert len(few.keys) <= 100 < len(whole.keys)
+    np.testing.assert_array_equal(few.totals, whole.totals)
+    assert (few.cell_of(x) >= 0).all()
+    assert whole.within(len(whole.keys)) is whole
+
+
+def test_the_tables_of_densities_are_bounded_with_many_classes():
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.arange(300), rng.integers(0, 300, 2700)])
+    model = NaiveBayes("fast").fit(rng.normal(size=(3000, 1)), y)
+    (source,) = model._estimated()[0].weighed.model.sources
+    assert source.histogram.counts.shape[1] <= max(LEAST_CELLS, MOST_TABLE // 300)
+
+
+def test_effects_of_many_values_are_those_of_the_whole_basis():
+    rng = np.random.default_rng(0)
+    basis = category_basis(rng.integers(0, 3 * BLOCK_VALUES, 500) // 100)
+    values = np.arange(2 * BLOCK_VALUES + 7)
+    effects = rng.normal(size=(3, basis(values[:1]).shape[1]))
+    np.testing.assert_allclose(effect_table(effects, basis, values), effects @ basis(values).T)
+    assert effect_table(effects, basis, values[:0]).shape == (3, 0)
+
+
+@pytest.mark.parametrize(("n_columns", "each"), [(5, 1 + EFFECT_BINS), (200, 1)])
+def test_numbers_have_effects_of_bins_only_where_there_are_rows_for_them(n_columns, each):
+    rng = np.random.default_rng(0)
+    model = NaiveBayes("auto").fit(rng.normal(size=(100, n_columns)), np.arange(100) % 2)
+    assert model._estimated()[0].weighed.model.loo.effects.shape[1] == n_columns * each
