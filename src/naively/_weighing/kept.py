@@ -84,14 +84,13 @@ def _without_copies(kept: KeptRows, class_weights: FloatArray) -> KeptRows:
     n_kept = np.bincount(kept.codes, kept.occurrences, len(class_weights))
     n_all = n_kept * _rows_per_kept_row(kept, class_weights)
     expected = np.log(n_all[kept.codes[again]])
-    own, n_others = kept.occurrences[again], n_kept[kept.codes[again]] - kept.occurrences[again]
     for cells in kept.columns.values():
         values = _as_codes(cells)
         pairs, place = np.unique(kept.codes * (values.max() + 1) + values, return_inverse=True)
         n_here = np.bincount(place, kept.occurrences, len(pairs))[place[again]]
         share_of_all = np.bincount(values, kept.occurrences)[values[again]] / n_kept.sum()
-        # The row's own occurrences do not speak for each other; where it has no others, all classes do.
-        expected += np.log((n_here - own + share_of_all) / (n_others + 1))
+        # A pseudo-row spread like all rows: a class of one row that repeats does not take its cells for certain.
+        expected += np.log((n_here + share_of_all) / (n_kept[kept.codes[again]] + 1))
     occurrences = kept.occurrences.copy()
     occurrences[again[expected < np.log(CHANCE)]] = 1
     return replace(kept, occurrences=occurrences)
