@@ -1,4 +1,4 @@
-"""Sums over trees, compiled: each row goes down each tree on its own."""
+"""Sums over trees, compiled: all rows go down one tree after the other."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def total(
     waiting = np.empty(DEEPEST, dtype=np.int64)
     waiting_part = np.empty(DEEPEST)
     n_classes = values.shape[1]
-    for row in range(features.shape[0]):
-        for root in roots:
+    for root in roots:  # all rows go down one tree before the next, which then stays in the cache
+        for row in range(features.shape[0]):
             waiting[0] = root
             waiting_part[0] = 1.0
             n_waiting = 1
