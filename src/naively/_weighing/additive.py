@@ -14,7 +14,6 @@ import numpy as np
 from naively._weighing import categories
 from naively._weighing.effects import EFFECT_BINS, Basis, no_basis
 from naively._weighing.kept import FittedRows
-from naively._weighing.softmax import log_loss
 from naively._weighing.sources import Source
 from naively._weighing.terms import Column, Term, is_missing
 from naively._weighing.weights import (
@@ -26,7 +25,6 @@ from naively._weighing.weights import (
     cross_fit,
     fit_temperature,
     log_softmax,
-    scores,
 )
 from naively.engines._threads import in_order
 from naively.families._stacking import Folds
@@ -60,18 +58,14 @@ class LeaveOneOut:
     design : Design
         Their leave-one-out evidence and prior, class, weight and value effects.
     candidates : tuple of str
-    candidate_log_posterior : ndarray (candidates, rows, classes)
-        Each row under candidates that were fitted without its fold.
-    candidate_weights : ndarray (candidates,)
+        The ways of weighing that are averaged.
     log_posterior : ndarray (rows, classes)
-        The same for the average of the candidates.
+        Each row under the average of candidates that were fitted without its fold.
     """
 
     fitted_on: FittedRows
     design: Design
     candidates: tuple[str, ...]
-    candidate_log_posterior: FloatArray
-    candidate_weights: FloatArray
     log_posterior: FloatArray
 
     @property
@@ -83,10 +77,6 @@ class LeaveOneOut:
     def folds(self) -> IntArray:
         """The fold of each row."""
         return self.fitted_on.folds
-
-    def one_occurrence(self, weights: FloatArray) -> FloatArray:
-        """What one occurrence of each row (rows,) gave to sums over all kept rows, which have these weights."""
-        return np.asarray(weights[self.rows] / self.fitted_on.occurrences)
 
     @property
     def codes(self) -> IntArray:
@@ -109,25 +99,9 @@ class LeaveOneOut:
         return self.design.effects
 
     @property
-    def counted(self) -> FloatArray:
-        """1 for a term that is evidence in its own right, 0 for one that must earn its weight."""
-        return self.design.counted
-
-    @property
-    def log_prior(self) -> FloatArray:
-        """Leave-one-out log-prior (rows, classes)."""
-        return self.design.log_prior.T
-
-    @property
     def temperature(self) -> float:
         """The temperature of all evidence."""
         return self.design.temperature
-
-    @property
-    def best(self) -> str:
-        """The candidate with the lowest cross-fitted log-loss."""
-        losses = [log_loss(one, self.codes, self.weights) for one in self.candidate_log_posterior]
-        return self.candidates[int(np.argmin(losses))]
 
 
 @dataclass(frozen=True)
@@ -189,12 +163,6 @@ class AdditiveModel:
     indicators: Sequence[Indicator]
     prior: Prior
     fitted: Coefficients
-
-    def left_out_scores(self, columns: Sequence[Column], codes: IntArray, removed: FloatArray) -> FloatArray:
-        """The scores (rows, classes) of rows that were learnt, each by estimates without what it gave."""
-        made_of = (self.sources, self.indicators, self.bases, self.prior)
-        design = left_out_design(*made_of, columns, codes, np.ones(len(codes)), removed)
-        return scores(design, self.fitted).T
 
     @property
     def speaks(self) -> bool:
@@ -263,8 +231,6 @@ def fit_additive(
         fitted_on=rows,
         design=design,
         candidates=tuple(chosen),
-        candidate_log_posterior=np.moveaxis(crossed, 1, 2),
-        candidate_weights=shares,
         log_posterior=log_softmax(np.tensordot(shares, crossed, axes=1)).T,
     )
     terms = fold_terms(sources, bases, indicators, averaged)

@@ -76,12 +76,6 @@ class JointMoments:
     sums: FloatArray
     products: FloatArray
 
-    def __add__(self, other: JointMoments) -> JointMoments:
-        return JointMoments(self.weights + other.weights, self.sums + other.sums, self.products + other.products)
-
-    def __sub__(self, other: JointMoments) -> JointMoments:
-        return JointMoments(self.weights - other.weights, self.sums - other.sums, self.products - other.products)
-
     @property
     def means(self) -> FloatArray:
         """Class means (classes, columns); 0 for an empty class."""

@@ -10,34 +10,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from naively._weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, best_temperature, fit_softmax
+from naively._weighing.softmax import best_temperature, loss_and_residual
 from naively.typing import FloatArray, IntArray
 
 POOL_PENALTY = 5.0
+SOLVER = {"maxiter": 200, "ftol": 1e-10}
 
 
 @dataclass(frozen=True)
 class LogPool:
     """``s_j = bias_j + sum_e weight_e log p_e(j)``.
 
-    Attributes
+    Parameters
     ----------
-    weights
-        Fitted weights of the experts and biases of the classes.
+    expert_weights : ndarray (experts,)
+    bias : ndarray (classes,)
     """
 
-    weights: SoftmaxWeights
-
-    @property
-    def expert_weights(self) -> FloatArray:
-        """Weight of each expert (experts,)."""
-        return self.weights.shared
+    expert_weights: FloatArray
+    bias: FloatArray
 
     def log_proba(self, experts: Sequence[FloatArray]) -> FloatArray:
         """Pooled log-probabilities (rows, classes)."""
-        return self.weights.log_proba(_pool_design(experts))
+        scores = np.tensordot(self.expert_weights, np.stack(experts), axes=1) + self.bias
+        return np.asarray(log_softmax(scores, axis=1))
 
 
 def tempered(scores: FloatArray, temperature: float) -> FloatArray:
@@ -57,14 +56,20 @@ def fit_log_pool(experts: Sequence[FloatArray], target: IntArray, weights: Float
 
     Weights are >= 0 and shrunk to the plain average, biases to 0.
     """
-    n_experts = len(experts)
-    penalty = Penalty(np.full(n_experts, 1 / n_experts), np.full(n_experts, POOL_PENALTY), np.array([POOL_PENALTY]))
-    return LogPool(fit_softmax(_pool_design(experts), target, weights, penalty))
+    stacked = np.stack(experts)
+    n_experts, _, n_classes = stacked.shape
+    centre = np.concatenate([np.full(n_experts, 1 / n_experts), np.zeros(n_classes)])
 
+    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        scores = np.tensordot(parameters[:n_experts], stacked, axes=1) + parameters[n_experts:]
+        missed, residual = loss_and_residual(scores, target, weights)
+        slopes = np.concatenate([np.tensordot(stacked, residual, axes=2), residual.sum(axis=0)])
+        away = parameters - centre
+        return missed + 0.5 * POOL_PENALTY * float(away @ away), slopes + POOL_PENALTY * away
 
-def _pool_design(experts: Sequence[FloatArray]) -> ScoreDesign:
-    n_rows, n_classes = experts[0].shape
-    return ScoreDesign(np.zeros((n_rows, n_classes)), np.stack(experts, axis=2), np.ones((n_rows, 1)))
+    bounds = [(0.0, None)] * n_experts + [(None, None)] * n_classes
+    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options=SOLVER).x
+    return LogPool(found[:n_experts], found[n_experts:])
 
 
 def floor_log_proba(log_proba: FloatArray, prior: FloatArray, share: float) -> FloatArray:

@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from naively._weighing.pool import fit_log_pool, floor_log_proba, floor_share, temper
-from naively._weighing.softmax import Penalty, ScoreDesign, SoftmaxWeights, best_temperature, fit_softmax
+from naively._weighing.pool import POOL_PENALTY, LogPool, fit_log_pool, floor_log_proba, floor_share, temper
+from naively._weighing.softmax import best_temperature
 
 
 def noisy_scores(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:
@@ -73,24 +73,17 @@ def test_floor_bounds_the_loss_and_keeps_the_sum() -> None:
     assert floored[0, 1] == pytest.approx(np.log(0.01 * 0.3))
 
 
-def test_regression_reaches_a_stationary_point() -> None:
+def test_the_pool_is_the_least_of_its_penalised_loss() -> None:
     scores, target = noisy_scores(200)
-    random = np.random.default_rng(4)
-    shared, evidence = random.normal(size=(2, 200, 3, 2))
-    design = ScoreDesign(scores, shared, random.normal(size=(200, 2)), evidence)
-    penalty = Penalty(np.array([0.5, 0.0]), np.array([1.0, 30.0]), np.array([1.0, 3.0]), 5.0)
-    fitted = fit_softmax(design, target, np.ones(200), penalty)
+    other = np.random.default_rng(4).normal(size=scores.shape)
+    experts = [log_softmax(scores, axis=1), log_softmax(other, axis=1)]
+    pool = fit_log_pool(experts, target, np.ones(200))
 
-    def loss(parameters: np.ndarray) -> float:
-        weights = SoftmaxWeights(parameters[:2], parameters[2:8].reshape(2, 3), parameters[8:].reshape(2, 3))
-        nats = -weights.log_proba(design)[np.arange(200), target].sum()
-        squares = penalty.shared_strength @ (weights.shared - penalty.shared_centre) ** 2
-        squares += penalty.row_strength @ (weights.value**2).sum(axis=1) + 5.0 * (weights.deviation**2).sum()
-        return float(nats + squares / 2)
+    def loss(weights: np.ndarray, bias: np.ndarray) -> float:
+        log_proba = LogPool(weights, bias).log_proba(experts)
+        nats = -log_proba[np.arange(200), target].sum()
+        return float(nats + POOL_PENALTY / 2 * (((weights - 0.5) ** 2).sum() + (bias**2).sum()))
 
-    best = np.concatenate([fitted.shared, fitted.value.ravel(), fitted.deviation.ravel()])
-    for index in range(len(best)):
-        for step in (-0.05, 0.05):
-            moved = best.copy()
-            moved[index] = max(moved[index] + step, 0.0) if index < 2 else moved[index] + step
-            assert loss(moved) >= loss(best) - 1e-6
+    best = loss(pool.expert_weights, pool.bias)
+    for step in np.random.default_rng(5).normal(scale=0.05, size=(50, 5)):
+        assert loss(np.maximum(pool.expert_weights + step[:2], 0.0), pool.bias + step[2:]) >= best - 1e-6
