@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from naively import load
+from naively import NaiveBayes, load
 from naively.errors import (
     ForgetError,
     InputError,
@@ -295,3 +295,22 @@ def test_any_text_can_be_learnt_saved_and_loaded(text, tmp_path):
     copy = load(tmp_path / "model.json")
     assert copy.statistics_ == model.statistics_
     assert copy.predict(table).tolist() == model.predict(table).tolist()
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "fast", "auto", "strong"])
+@pytest.mark.parametrize(
+    ("family", "cell", "told"),
+    [
+        (None, np.inf, "contains infinity: column 'x0', row 1"),
+        ("poisson", -1.0, "Negative values.*column 'x0', row 1"),
+        ("exponential", -1.0, "column 'x0', row 1"),
+        ("gamma", 0.0, "must be above 0.*column 'x0', row 1"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused_by_every_recipe(recipe, family, cell, told):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(1, 9, size=(60, 2)).astype(float), np.arange(60) % 2
+    model = NaiveBayes(recipe, families=family).fit(X, y)
+    for ask in (model.predict_proba, model.evidence, model.explain):
+        with pytest.raises(InputError, match=told):
+            ask(np.array([[2.0, 3.0], [cell, 3.0]]))

@@ -55,12 +55,7 @@ class PooledScorer:
             )
         self._log_prior = weighed.model.log_prior
         self._prose = {weighed.readable[place] for place, (kind, _) in enumerate(weighed.kept) if kind == "text"}
-        self._counts = {
-            member
-            for factor in weighed.factors
-            if getattr(factor.estimate, "nonnegative", False)
-            for member in factor.members.tolist()
-        }
+        self._estimates = {member: one.estimate for one in weighed.factors for member in one.members.tolist()}
         self.names = [*schema.names, *self._extra_names()]
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
@@ -128,9 +123,10 @@ class PooledScorer:
     def _numbers(self, table: Table, place: int, position: int) -> FloatArray:
         if position < 0:
             return np.full(table.n_rows, np.nan)
-        if place in self._counts:
-            checked_numbers(table, np.array([position]), slice(0, table.n_rows), nonnegative=True)
-        return np.asarray(table.column(position), dtype=np.float64)
+        estimate = self._estimates.get(place)
+        nonnegative, positive = (False, False) if estimate is None else (estimate.nonnegative, estimate.positive)
+        rows = slice(0, table.n_rows)
+        return np.asarray(checked_numbers(table, np.array([position]), rows, nonnegative, positive)[:, 0], np.float64)
 
 
 def _codes(table: Table, position: int, known: Sequence[Label]) -> AnyArray:

@@ -360,7 +360,12 @@ class WeighedEstimate(Estimate):
     @property
     def nonnegative(self) -> bool:
         """Whether the numbers are counts, which cannot be negative."""
-        return bool(getattr(self.estimate, "nonnegative", False))
+        return self.estimate.nonnegative
+
+    @property
+    def positive(self) -> bool:
+        """Whether numbers that are not above 0 are refused."""
+        return self.estimate.positive
 
     def evidence(self, block: FloatArray) -> FloatArray:
         """The evidence of every cell, (rows, columns, classes)."""

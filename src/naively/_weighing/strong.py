@@ -119,7 +119,7 @@ def fit_strong(
     """
     learnt = learnt_rows(additive, columns, rows, weights)
     prior, floor = np.exp(additive.log_prior), floor_share(len(learnt.target))
-    features = plan_features(learnt.columns, n_labels, _strengths(additive, learnt), names)
+    features = plan_features(learnt.columns, n_labels, _column_strengths(additive, learnt), names)
     has_trees = features.count > 0 and len(learnt.target) >= LEAST_ROWS and len(np.unique(learnt.target)) > 1
     table = features(learnt.columns) if has_trees else np.empty((0, 0))
     fitted: list[FittedExpert | None] = [
@@ -143,7 +143,7 @@ def fit_strong(
     )
 
 
-def _strengths(additive: AdditiveModel, learnt: LearntRows) -> FloatArray:
+def _column_strengths(additive: AdditiveModel, learnt: LearntRows) -> FloatArray:
     """How much each column says, on average over some rows and all classes."""
     rows = take_rows(learnt.columns, slice(0, SCORE_ROWS))
     strengths = np.zeros(len(learnt.columns))
