@@ -35,6 +35,7 @@ from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
 from naively._state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively._table.device import device_labels, is_on_device, on_host
 from naively._table.labels import exact_array
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
@@ -639,13 +640,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, positions, scorer, decider = self._ready(X, prior)
         cost = check_reject(reject, reject_label, self.classes_)
         decider = Decider(decider.log_prior, loss_matrix(loss, self.classes_), cost)
-        best = np.empty(table.n_rows, dtype=np.int64)
-
-        def finish(scores: FloatArray, rows: slice) -> None:
-            best[rows] = decider.choose(scores, rows)
-
-        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        best = engine_of(table).choose(table, positions, scorer, decider, thread_count(self.n_threads))
         decider.warn()
+        if is_on_device(best):
+            answer: AnyArray = device_labels(table, best, self.classes_)
+            return answer
         return labelled(best, self.classes_, cost is not None, reject_label)
 
     @of_one_state
@@ -707,7 +706,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         float
         """
         table, classes, codes, weights = read_rows(X, y, sample_weight)
-        return accuracy(classes[codes], self.predict(table), weights)
+        truth, answers, weights = classes[on_host(codes)], on_host(self.predict(table)), on_host(weights)
+        return accuracy(truth, answers, weights)
 
     @of_one_state
     def evidence(self, X: TableLike) -> FloatArray:
@@ -723,7 +723,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pool. `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
-        return scorer.evidence(table, positions)
+        evidence: FloatArray = engine_of(table).evidence(table, positions, scorer)
+        return evidence
 
     @of_one_state
     def explain(
@@ -928,14 +929,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
-        result = np.empty((table.n_rows, len(self.classes_)))
-        change = getattr(decider, step)
-
-        def finish(scores: FloatArray, rows: slice) -> None:
-            change(scores, rows)
-            result[rows] = scores
-
-        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        engine, n_threads = engine_of(table), thread_count(self.n_threads)
+        result: FloatArray = engine.scores(table, positions, scorer, decider, step, n_threads)
         decider.warn()
         return result
 

@@ -7,7 +7,7 @@ the rest of the statistics.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class PooledScorer:
     """
 
     silent: frozenset[str] = frozenset()
+    is_additive: ClassVar[bool] = False
 
     def __init__(self, weighed: Weighed, schema: Schema, n_classes: int, n_threads: int):
         self.weighed, self.n_columns, self.n_classes = weighed, len(schema.names), n_classes

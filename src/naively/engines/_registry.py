@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from naively.engines._gpu import GpuEngine
 from naively.engines._local import LocalEngine
 from naively.engines.base import Engine
 from naively.errors import InputTypeError, listed
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (LocalEngine(),)}
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (GpuEngine(), LocalEngine())}
 """By name; the first that reads a source counts and scores it."""
 
 
