@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from naively._checks import require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
+from naively._read_only import in_c_order
 from naively._schema import Schema, assign_families, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
@@ -34,7 +35,7 @@ from naively._scoring.explained_tokens import strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
-from naively._state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively._state import State, learning_lock, of_one_state
 from naively._table.labels import exact_array
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
@@ -277,6 +278,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
         """Learn the rows of X, and nothing but them.
 
+        The recipes that weigh evidence do so here, and answers come at once. To learn rows of which no answer is asked
+        before others have come, or before they are added to another model, use `partial_fit`, which only counts.
+
         Parameters
         ----------
         X : array, data frame, sparse matrix, dict or list of dicts
@@ -294,9 +298,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         batch = self._read_batch(X, y, sample_weight)
-        schema, statistics = self._taken()._count(batch, None)
+        fitted = self._taken()
+        fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        if as_recipe(self.recipe).tempering is not None:
+            fitted._estimated()
         with learning_lock(self):
-            self._replace(schema, statistics, NO_CLASSES)
+            self._state = fitted._state
         return self
 
     def partial_fit(
@@ -512,7 +519,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if "_state" in state:
-            state["_state"] = copy.copy(state["_state"])  # estimates are computed again, under its own parameters
+            state["_state"] = copy.copy(state["_state"])  # a copy estimates for itself once its parameters change
         return state
 
     def save(self, path: PathLike) -> None:
@@ -850,14 +857,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
 
     def _left_out_of_kept_rows(self) -> FloatArray:
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise ParameterError(
                 f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
                 "that the model has learnt."
             )
-        loo = scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
-        return loo.copy()
+        return left_out.log_posterior.copy()
 
     @of_one_state
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -912,19 +918,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         1.0
         """
         self._require_fitted()
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise RecipeError(
                 f"calibration_ is measured on kept rows, and recipe {self.recipe!r} keeps none. Fit with "
                 "recipe='auto', 'fast' or 'strong', or score other rows."
             )
-        loo = scorer.weighed.model.loo
-        if not len(loo.codes):
+        if not len(left_out.codes):
             raise RecipeError(
                 "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. "
                 "Score other rows, or learn some more."
             )
-        return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
+        return calibration(left_out.log_posterior, left_out.codes, left_out.weights)
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
@@ -1550,25 +1555,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         state, basis = self._fitted(), self._basis()
-        known = state.estimates[0]
-        if known is None or not unchanged(known[0], basis):
-            with learning_lock(state):  # threads that ask at once wait for one of them
-                known = state.estimates[0]
-                if known is None or not unchanged(known[0], basis):
-                    basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-                    known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self._given_prior())))
-                    state.estimates[0] = known
-        estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
-        return estimated
+        scorer = state.estimated(0, basis, lambda: self._scorer(as_recipe(self.recipe)))
+        logs = state.estimated(1, (*basis, self.prior), lambda: log_prior(self._prior(self._given_prior())))
+        return scorer, logs
 
     def _basis(self) -> tuple[Any, ...]:
-        """The parameters that estimates are computed from."""
+        """The parameters that estimates are computed from, but for the prior, which weighs nothing."""
         return (
             self.recipe,
             self.families,
             self.smoothing,
             self.factors,
-            self.prior,
             self.prior_smoothing,
             self.kept_rows,
         )
@@ -1586,9 +1583,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_threads = thread_count(self.n_threads)
         weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
-            return PooledScorer(weighed, schema, len(self.classes_), thread_count(self.n_threads))
-        scorer = Scorer(weighed.factors, schema.names, len(self.classes_), weighed.model.bias)
-        scorer.weighed = weighed
+            return PooledScorer.fitted(weighed, schema, n_threads)
+        factors = in_c_order(weighed.factors)
+        scorer = Scorer(factors, schema.names, len(self.classes_), in_c_order(weighed.model.bias))
+        scorer.weighed, scorer.left_out = weighed, weighed.left_out
         return scorer
 
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
