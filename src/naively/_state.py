@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -87,6 +87,19 @@ class State:
                     basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
                     known = self.estimates[place] = basis, estimate()
         return known[1]
+
+    def answering(self, class_rows: FloatArray | None) -> State:
+        """The state of a model that only answers: no kept rows and, where estimates do without, no statistics.
+
+        Parameters
+        ----------
+        class_rows : ndarray (classes,), optional
+            What the prior is estimated from, where the estimates need no statistics.
+        """
+        kept, lean = self.statistics, class_rows is not None
+        statistics = Statistics(kept.classes, kept.class_weight, {} if lean else kept.tables)
+        estimates = [one and (one[0], copy(one[1])) for one in self.estimates]  # without what they were fitted on
+        return State(self.schema, statistics, self.declared, class_rows, True, estimates)
 
     def __copy__(self) -> State:
         """The state with a list of its own: two models may have other parameters, and estimate under them."""

@@ -18,6 +18,7 @@ from naively._checks import require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
 from naively._read_only import in_c_order
+from naively._record import plain_notes, record_schema
 from naively._schema import Schema, assign_families, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
@@ -55,7 +56,7 @@ from naively.analysis._sampling import DrawnColumn, as_rows, as_table, distribut
 from naively.engines._registry import engine_of
 from naively.engines._threads import thread_count
 from naively.engines.base import Target
-from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
+from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
 from naively.families import ByKind, Family, Joint, as_joints
 from naively.families._distributions import Distribution
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
@@ -326,6 +327,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        self._refuse_frozen("partial_fit")
         named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch) as (state, schema, statistics):
@@ -362,6 +364,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         self._require_fitted()
+        self._refuse_frozen("forget")
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch, forgets=True) as (state, _, statistics):
             assert state is not None  # a fitted model stays fitted
@@ -381,6 +384,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         self._require_fitted()
+        self._refuse_frozen("decay")
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not 0 < factor < np.inf:
             raise ParameterError(f"decay(factor) must be a finite number above 0, got {factor!r}.")
         with learning_lock(self):
@@ -392,6 +396,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Merge two models that were trained apart: the same as training one on all rows."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+", self, other)
         merged: NaiveBayes = copy.deepcopy(self._taken())
         merged._learn_state(other.__dict__.get("_state"))
         return merged
@@ -404,6 +409,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Forget all that another model has learnt: a new model of the rows that are left."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("-", self, other)
         left: NaiveBayes = copy.deepcopy(self._taken())
         state, gone = left._fitted(), other._fitted()
         left._replace(state.schema, state.statistics - gone.statistics, state.declared)
@@ -413,6 +419,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn all that another model has learnt, in place: ``model += other``."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+=", self, other)
         with learning_lock(self):
             self._learn_state(other.__dict__.get("_state"))
         return self
@@ -522,22 +529,114 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             state["_state"] = copy.copy(state["_state"])  # a copy estimates for itself once its parameters change
         return state
 
-    def save(self, path: PathLike) -> None:
-        """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
+    def save(self, path: PathLike, *, rows: bool = True, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to one JSON file; `naively.load` reads it back, and its answers are the same to the last bit.
 
-        The file holds the parameters, the columns and the statistics and, with the recipes "auto", "fast" and "strong",
-        up to `kept_rows` rows of the training data.
+        The file holds the parameters, the columns, the statistics and, of the recipes that weigh evidence, the
+        estimates. A model that can go on learning with "auto", "fast" or "strong" has kept a sample of the training
+        data, and the file holds it: up to `kept_rows` rows, word for word. ``rows=False`` leaves them out.
 
         Parameters
         ----------
         path : str or path
             The file, replaced in one step if it exists; it then keeps its mode. A new one that holds rows of the data
             can be read by its owner alone.
+        rows : bool, default=True
+            False to write the model as it is when `frozen`: it answers, and cannot learn. The file then holds no row,
+            but still what the estimates are made of, the values of labels and the words of prose among it.
+        notes : dict, optional
+            Whatever you want to find again in ``load(path).notes_``: texts, numbers, lists and dicts of these. By
+            default those that the model was loaded with.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from naively import NaiveBayes, load
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"])
+        >>> model.save(file, rows=False, notes={"author": "Ada"})
+        >>> load(file).notes_, load(file).predict([[1.5]]).tolist()
+        ({'author': 'Ada'}, ['a'])
         """
         from naively._export.json import save
 
         self._require_fitted()
-        save(self._taken(), path)
+        if not isinstance(rows, bool):
+            raise ParameterError(f"save(rows) must be True or False, got {brief(rows)}.")
+        model = self._taken()
+        if notes is not None:
+            model._notes = plain_notes(notes)
+        save(model if rows else model.frozen(), path)
+
+    @property
+    def notes_(self) -> dict[str, Any]:
+        """The notes that came with the model's file; empty where there were none."""
+        return copy.deepcopy(self.__dict__.get("_notes", {}))
+
+    @of_one_state
+    def frozen(self) -> Self:
+        """A model that only answers, as this one does to the last bit: no kept rows, no learning, estimates inside.
+
+        It predicts, explains, scores and gives log-odds. Of the recipes that weigh evidence it has no statistics, and
+        what needs them (`rank_features`, `impute`, `statistics_`) is refused, as are other parameters than the prior.
+        `partial_fit`, `forget`, `decay` and ``+`` are refused with any recipe; `fit` begins anew.
+
+        Returns
+        -------
+        NaiveBayes
+            A new model.
+
+        Examples
+        --------
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"]).frozen()
+        >>> model.predict([[1.5]]).tolist()
+        ['a']
+        >>> model.partial_fit([[3.0]], ["a"])
+        Traceback (most recent call last):
+        ...
+        naively.errors.FrozenError: partial_fit: this model only answers. Learn with the model that it was made from.
+        """
+        self._require_classes()
+        state, frozen = self._fitted(), self._taken()
+        if state.frozen:
+            return frozen
+        weighs = as_recipe(self.recipe).tempering is not None
+        if weighs:
+            self._estimated()
+        frozen._state = state.answering(class_rows(state.statistics) if weighs else None)
+        return frozen
+
+    @property
+    def frozen_(self) -> bool:
+        """Whether the model only answers: see `frozen`."""
+        return self._fitted().frozen
+
+    def _refuse_frozen(self, asked: str) -> None:
+        state: State | None = self.__dict__.get("_state")
+        if state is not None and state.frozen:
+            raise FrozenError(f"{asked}: this model only answers. Learn with the model that it was made from.")
+
+    @of_one_state
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema (draft 2020-12) of one record that the model answers for.
+
+        Returns
+        -------
+        dict
+            Of an object, or of an array if the columns have no names. Any cell may be null, and a named one absent.
+            Labels may be others than those that were learnt, which are listed where they are no more than 100.
+
+        Examples
+        --------
+        >>> rows = [{"coat": "striped", "weight": 4.0}, {"coat": "plain", "weight": 30.0}]
+        >>> schema = NaiveBayes("textbook").fit(rows, ["cat", "dog"]).json_schema()
+        >>> schema["properties"]["weight"]
+        {'type': ['number', 'null']}
+        >>> schema["properties"]["coat"]
+        {'anyOf': [{'enum': ['plain', 'striped']}, {'type': ['string', 'null']}]}
+        """
+        self._require_classes()
+        return record_schema(self.schema_, self._estimated()[0].factors)
 
     # -- what was learnt -----------------------------------------------------------------------------------------------
 
@@ -572,7 +671,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def statistics_(self) -> Statistics:
         """The sum of all that was learnt; it cannot be written to."""
-        return self._fitted().statistics
+        state = self._fitted()
+        if state.class_rows is not None:
+            raise FrozenError(
+                "This model only answers: what it has learnt was left out when it was frozen, and what was asked needs "
+                "that. Ask the model that it was made from."
+            )
+        return state.statistics
 
     @property
     def classes_(self) -> AnyArray:
@@ -899,7 +1004,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class."""
         self._require_fitted()
-        return self.statistics_.class_weight.high.copy()
+        return self._fitted().statistics.class_weight.high.copy()
 
     @property
     @of_one_state
@@ -1543,8 +1648,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.prior
 
     def _prior(self, prior: Any) -> FloatArray:
-        weighs = as_recipe(self.recipe).tempering is not None
-        weight = class_rows(self.statistics_) if weighs else self.statistics_.class_weight.high
+        state = self._fitted()
+        weight = state.class_rows
+        if weight is None:
+            weighs = as_recipe(self.recipe).tempering is not None
+            weight = class_rows(state.statistics) if weighs else state.statistics.class_weight.high
         return class_prior(prior, self._prior_rule(), self.classes_, weight)
 
     def _prior_rule(self) -> Smoothing:
@@ -1572,6 +1680,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
         """The estimates of all columns, weighed if the recipe says so."""
+        if self._fitted().class_rows is not None:
+            raise FrozenError(
+                "This model only answers, under the parameters that it was frozen with; only the prior can be another. "
+                "Set them as they were, or use the model that it was made from."
+            )
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         smoothings = self._smoothings(schema.names, recipe)
@@ -1636,7 +1749,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return joints
 
     def _checked_kept_rows(self) -> int:
-        return require_whole("kept_rows", self.kept_rows, at_most=MOST_KEPT)
+        kept_rows = require_whole("kept_rows", self.kept_rows, at_least=0, at_most=MOST_KEPT)
+        if kept_rows == 0 and as_recipe(self.recipe).tempering is not None:
+            raise ParameterError(
+                f"kept_rows must be at least 1, got 0: recipe {self.recipe!r} weighs evidence on the kept rows. Fit "
+                "with some and use frozen() or save(path, rows=False) for a model without rows, or recipe='textbook'."
+            )
+        return kept_rows
+
+
+def _refuse_any_frozen(asked: str, *models: NaiveBayes) -> None:
+    for model in models:
+        model._refuse_frozen(asked)
 
 
 def _holds(kept: Sequence[Summary], needed: Sequence[Summary]) -> bool:
