@@ -1605,7 +1605,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return schema.with_declared(families)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
-        """The smoothing of each column."""
+        """The smoothing of each column, for the classes that there are."""
+        rules = self._given_smoothings(names, recipe)
+        if not self._is_fitted():
+            return rules
+        known = {id(rule): rule.for_classes(self.classes_.tolist()) for rule in rules}
+        return [known[id(rule)] for rule in rules]
+
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column as the parameters have it."""
         if self.smoothing is None:
             return [recipe.smoothing] * len(names)
         if not isinstance(self.smoothing, Mapping):
