@@ -1233,7 +1233,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Only the recipe "textbook" has it, as weighed evidence is no probability of rows. `StudentT` and
         ``Gaussian(interval=...)`` are no functions of means and variances: for them, and for `Kernel`, it takes an
         exact histogram, which the recipes "auto" and "strong" keep of columns with at most 2048 distinct values
-        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none.
+        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none. `Joint`
+        factors, `JointBayes` and `TAN` have it if no cell was missing: of rows with missing members too little is kept.
 
         Examples
         --------
@@ -1328,8 +1329,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         `Binned` columns draw one of the values that were learnt in a bin, `Kernel` ones from the tabulated density,
-        `Bernoulli` ones 0 and 1 (or the threshold and one above it). The recipes that weigh evidence have no
-        distribution of rows to draw from: use "textbook".
+        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns that are read together (`Joint`, `TAN`) are
+        drawn together; the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as
+        wide as their neighbours. The recipes that weigh evidence have no distribution of rows to draw from: use
+        "textbook".
 
         Examples
         --------
@@ -1516,7 +1519,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
         for distribution in self._imputing(member):
-            labels = distribution.labels_of(int(np.flatnonzero(distribution.members == member)[0]))
+            place = int(np.flatnonzero(distribution.members == member)[0])
+            labels: tuple[tuple[Label, ...], FloatArray] | None = distribution.labels_of(place)
             if labels is not None:
                 return labels
         raise ParameterError(
@@ -1531,9 +1535,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The factors of all columns, or of one, not weighed, by families that say what is expected of a cell."""
         recipe = as_recipe(self.recipe)
         families = [family and family.expecting() for family in self._checked_families(recipe)]
+        self._refuse_together(families, member)
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
         return [factor for factor in factors if member is None or member in factor.members]
+
+    def _refuse_together(self, families: Sequence[Family | None], member: int | None) -> None:
+        """Refuse to fill in a column whose cells depend on those of others, given the class."""
+        for name, place, family in zip(self.schema_.names, range(len(families)), families, strict=True):
+            if family is not None and family.together and member in (None, place):
+                raise ParameterError(
+                    f"Column {name!r} is read together with others, so the class alone does not tell what its missing "
+                    "cells are expected to be. Use a model without factors, NaiveBayes('textbook')."
+                )
 
     @of_one_state
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
@@ -1595,7 +1609,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
         the posterior of the parameters gives. They hold for a column model that is right,
         and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
-        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
+        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
+        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN`, where a column's parent is known.
 
         Examples
         --------
@@ -1716,7 +1731,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return schema.with_declared(families)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
-        """The smoothing of each column."""
+        """The smoothing of each column, for the classes that there are."""
+        rules = self._given_smoothings(names, recipe)
+        if not self._is_fitted():
+            return rules
+        known = {id(rule): rule.for_classes(self.classes_.tolist()) for rule in rules}
+        return [known[id(rule)] for rule in rules]
+
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column as the parameters have it."""
         if self.smoothing is None:
             return [recipe.smoothing] * len(names)
         if not isinstance(self.smoothing, Mapping):
