@@ -17,7 +17,7 @@ from naively._table.read import read_table
 from naively.engines._lazy import lazy_statistics
 from naively.engines._lazy_head import first_rows, head_table
 from naively.engines._lazy_rows import lazy_rows
-from naively.errors import InputError, InputTypeError
+from naively.errors import InputError, InputTypeError, SchemaError
 from naively.families import ByKind, Gaussian, Poisson
 from naively.statistics._statistics import same
 from tests.engines.lazy_data import NAMES, arrow_table, odd_rows
@@ -151,7 +151,7 @@ def refused(as_lazy, columns, families=None, weight=None):
 
 
 def test_an_infinite_number(as_lazy):
-    with pytest.raises(InputError, match="infinity.*'x'"):
+    with pytest.raises(InputError, match=r"infinity.*'x'"):
         refused(as_lazy, {"x": [1.0, np.inf], "class": ["a", "b"]})
 
 
@@ -212,19 +212,93 @@ def test_dates_are_refused_as_in_a_table(as_lazy):
     for cells in ([date(2024, 1, 1)] * 400, [None] * 300 + [date(2024, 1, 1)] * 100):
         table = pa.table({"day": pa.array(cells, pa.date32())})
         frame = nw.from_native(as_lazy(table))
-        with pytest.raises(InputTypeError, match="'day' has the type Date, which no family reads.*days since"):
+        with pytest.raises(InputTypeError, match=r"'day' has the type Date, which no family reads.*days since"):
             head_table(frame, first_rows(frame))
 
 
 def test_what_is_sent_is_logged(as_lazy, caplog):
     table = pa.table({"x": [1.0, 2.5, 3.0, 4.5], "s": ["u", "v", "u", "v"], "class": ["a", "b", "a", "b"]})
-    model = NaiveBayes("textbook").fit(table, "class")
     with caplog.at_level(logging.DEBUG, logger="naively"):
-        pushed(as_lazy(table), model)
+        NaiveBayes("textbook").fit(as_lazy(table), "class")
     told = [record.message for record in caplog.records if record.levelno == logging.INFO]
     assert [line.partition(": ")[2] for line in told] == [
+        "some first rows",
         "classes",
         "sums of 1 columns",
         "counts of the values of 1 columns",
     ]
     assert sum("GROUP BY" in record.message or "AGGREGATE" in record.message for record in caplog.records) == 3
+
+
+# -- a model ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "fast", "auto"])
+def test_a_model_of_a_lazy_frame_is_that_of_a_table(as_lazy, recipe):
+    table = arrow_table(odd_rows())
+    local = NaiveBayes(recipe).fit(table, "class", "weight")
+    model = NaiveBayes(recipe).fit(as_lazy(table), "class", "weight")
+    assert model.schema_ == local.schema_
+    np.testing.assert_allclose(model.predict_proba(table), local.predict_proba(table), atol=1e-11)
+    assert model.score(as_lazy(table), "class") == local.score(table, "class")
+    more = arrow_table(odd_rows(seed=5))
+    twice = local.partial_fit(more, "class", sample_weight="weight")
+    np.testing.assert_allclose(
+        model.partial_fit(as_lazy(more), "class", sample_weight="weight").predict_proba(table),
+        twice.predict_proba(table),
+        atol=1e-11,
+    )
+    model.forget(as_lazy(more), "class", sample_weight="weight")
+    assert model.class_count_.tolist() == NaiveBayes(recipe).fit(table, "class", "weight").class_count_.tolist()
+
+
+def test_leave_one_out_of_a_lazy_frame(as_lazy):
+    table = arrow_table(odd_rows()).drop_columns(["weight"])
+    model = NaiveBayes("textbook").fit(as_lazy(table), "class")
+    np.testing.assert_allclose(model.loo(as_lazy(table), "class"), model.loo(table, "class"), atol=1e-11)
+
+
+def test_columns_that_come_and_go(as_lazy):
+    table = arrow_table(odd_rows()).drop_columns(["weight"])
+    less = table.drop_columns([NAMES["far"], NAMES["label"]])
+    models = []
+    for some, all_rows in ((less, table), (as_lazy(less), as_lazy(table))):
+        model = NaiveBayes("textbook").fit(some, "class")
+        with pytest.warns(UserWarning, match="X has new columns"):
+            model.partial_fit(all_rows, "class")
+        with pytest.warns(UserWarning, match="X lacks the columns"):
+            models.append(model.partial_fit(some, "class"))
+    assert_alike(models[1].statistics_, models[0].statistics_)
+
+
+def test_numbers_that_are_text_now_are_parsed_here(as_lazy):
+    table = pa.table({"x": [1.5, 2.5, 3.5, 4.0], "class": ["a", "b", "a", "b"]})
+    text = table.set_column(0, "x", pa.array(["1.5", "2.5", None, "4.0"]))
+    models = []
+    for one in (text, as_lazy(text)):
+        with pytest.warns(UserWarning, match="hold text now, which is read as numbers"):
+            models.append(NaiveBayes("textbook").fit(table, "class").partial_fit(one, "class"))
+    assert models[0].statistics_ == models[1].statistics_
+
+
+def test_classes_must_be_a_column(as_lazy):
+    source = as_lazy(pa.table({"x": [1.0, 2.0], "class": ["a", "b"]}))
+    with pytest.raises(InputTypeError, match="y must be the name of the column"):
+        NaiveBayes().fit(source, ["a", "b"])
+    with pytest.raises(InputTypeError, match=r"fit\(source, 'name'\)"):
+        NaiveBayes().fit(source)
+    with pytest.raises(SchemaError, match="Did you mean 'class'"):
+        NaiveBayes().fit(source, "clas")
+
+
+def test_an_engine_that_fails_says_so_and_the_model_stays(as_lazy):
+    model = NaiveBayes("textbook").fit([[1.0], [2.0]], ["a", "b"])
+    before = model.statistics_
+    table = pa.table({"x": [1.0, np.inf], "class": ["a", "b"]})
+    with pytest.raises(InputError, match="infinity"):
+        model.fit(as_lazy(table), "class")
+    assert model.statistics_ is before
+    relation = as_relation(table).project("error('out of order') as x, class")
+    with pytest.raises(InputError, match=r"duckdb could not answer.*out of order"):
+        model.fit(relation, "class")
+    assert model.statistics_ is before

@@ -7,6 +7,7 @@ Where it needs more (histograms, kept rows, prose), rows come in pieces and are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from naively._checks import LARGEST_WEIGHT
 from naively._schema import Schema
 from naively._table.labels import encode_objects, is_missing
 from naively._table.read import encode_decimals
+from naively._table.table import Table
 from naively._table.target import sorted_classes
 from naively.engines._lazy_counts import count_values
 from naively.engines._lazy_moments import INFINITE, Wanted, moments_of, power_sums, short_anchor
 from naively.engines._lazy_rows import CLASS, WEIGHT, LazyRows, collected
 from naively.errors import InputError
+from naively.statistics._moments import Moments
 from naively.statistics._registry import empty_table
 from naively.statistics._statistics import Statistics
 from naively.statistics._sums import Sum
@@ -30,7 +33,7 @@ PUSHED = frozenset({"moments", "counts"})
 """The kinds of statistics that an engine adds up by GROUP BY."""
 
 
-def lazy_statistics(rows: LazyRows, schema: Schema, positions: IntArray | None, head: Any) -> Statistics:
+def lazy_statistics(rows: LazyRows, schema: Schema, positions: IntArray | None, head: Table) -> Statistics:
     """The statistics of the rows of a lazy frame, added up by its engine.
 
     Parameters
@@ -45,30 +48,42 @@ def lazy_statistics(rows: LazyRows, schema: Schema, positions: IntArray | None, 
     """
     classes, class_weight, class_of = lazy_classes(rows)
     where = np.arange(len(schema.names)) if positions is None else positions
-    wanted = [
-        (summary, member, Wanted(int(where[member]), summary, _anchor(head, int(where[member]), summary)))
-        for summary, members in schema.by_summary.items()
-        if summary.kind == "moments"
-        for member in members.tolist()
-        if where[member] >= 0
-    ]
-    sums = power_sums(rows, [one for _, _, one in wanted], class_of)
-    found = {(summary, member): one for (summary, member, _), one in zip(wanted, sums, strict=True)}
+    moments = _moments(rows, schema, where, head, class_of)
     tables: dict[Summary, Statistic] = {}
     for summary, members in schema.by_summary.items():
         names = tuple(schema.names[member] for member in members.tolist())
         if summary.kind == "counts":
             tables[summary] = count_values(rows, names, where[members].tolist(), class_of)
-            continue
-        known = [member for member in members.tolist() if (summary, member) in found]
-        tables[summary] = empty_table(summary, names, len(classes))
-        if known:
-            own = [found[summary, member] for member in known]
-            tables[summary] = moments_of(tuple(schema.names[member] for member in known), own, summary).for_columns(names)
+        elif summary in moments:
+            tables[summary] = moments[summary].for_columns(names)
+        else:  # of columns that are not there
+            tables[summary] = empty_table(summary, names, len(classes))
     return Statistics(classes, class_weight, tables).without_empty_classes()
 
 
-def _anchor(head: Any, place: int, summary: Summary) -> float:
+def _moments(
+    rows: LazyRows, schema: Schema, where: IntArray, head: Table, class_of: dict[Any, int]
+) -> dict[Summary, Moments]:
+    """The sums of the columns that are there, all by one plan."""
+    members = {
+        summary: [member for member in members.tolist() if where[member] >= 0]
+        for summary, members in schema.by_summary.items()
+        if summary.kind == "moments"
+    }
+    wanted = [
+        Wanted(int(where[member]), summary, _anchor(head, int(where[member]), summary))
+        for summary, those in members.items()
+        for member in those
+    ]
+    sums = iter(power_sums(rows, wanted, class_of))
+    return {
+        summary: moments_of(tuple(schema.names[member] for member in those), list(islice(sums, len(those))), summary)
+        for summary, those in members.items()
+        if those
+    }
+
+
+def _anchor(head: Table, place: int, summary: Summary) -> float:
     """About where the numbers of a column lie, if their squares are wanted."""
     if not summary.squares or head.kind(place) != "number":
         return 0.0
@@ -95,8 +110,8 @@ def lazy_classes(rows: LazyRows) -> tuple[AnyArray, Sum, dict[Any, int]]:
     missing = sum(n for key, n in zip(keys, answer["rows"], strict=True) if is_missing(key))
     if missing:
         raise InputError(
-            f"Input y contains NaN or None: {missing} rows have no class. Leave these rows out, for example by a filter "
-            "on the column of classes, or label them."
+            f"Input y contains NaN or None: {missing} rows have no class. Leave them out, for example by a filter on "
+            "the column of classes, or label them."
         )
     codes, labels = _encoded(keys)
     classes, places = sorted_classes(labels)

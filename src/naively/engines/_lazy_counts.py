@@ -90,9 +90,7 @@ def _counts_plan(rows: LazyRows, places: Sequence[int], dtype: Any) -> Any:
     return nw.concat(parts, how="vertical") if len(parts) > 1 else parts[0]
 
 
-def _table(
-    name: str, values: Sequence[Any], codes: IntArray, weights: Any, n_classes: int
-) -> tuple[list[Label], Sum]:
+def _table(name: str, values: Sequence[Any], codes: IntArray, weights: Any, n_classes: int) -> tuple[list[Label], Sum]:
     """The labels of one column and their table (classes, labels); missing values are left out."""
     where = f"Column {name!r}"
     decimal = any(type(value).__name__ == "Decimal" for value in values)

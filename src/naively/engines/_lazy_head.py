@@ -1,4 +1,4 @@
-"""What the columns of a lazy frame hold, found as the table reader finds it, from declared types and some first rows."""
+"""What the columns of a lazy frame hold, found as the table reader does: from their types and some first rows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from naively._table.columns import Column, ColumnsTable
 from naively._table.read import PROSE_CELLS, read_table
 from naively._table.table import Kind, Table, require_rows
-from naively.engines._lazy_rows import CLASS, collected, lazy_rows
+from naively.engines._lazy_rows import CLASS, answer, collected, lazy_rows
 from naively.errors import InputError, InputTypeError
 
 
 def first_rows(frame: Any) -> Any:
     """Some first rows of a lazy frame, as an eager frame of whatever library its engine answers with."""
-    return frame.head(PROSE_CELLS).collect().to_native()
+    return answer(frame.head(PROSE_CELLS), "some first rows").to_native()
 
 
 def head_table(frame: Any, rows: Any) -> Table:
@@ -59,10 +59,12 @@ def _known_cells(frame: Any, names: list[str]) -> dict[str, int]:
     cells = []
     for place, dtype in enumerate(rows.types):
         cell = nw.col(f"c{place}")
-        cells.append(nw.when(~cell.is_nan()).then(cell).alias(f"c{place}") if dtype.is_float() and rows.has_nan else cell)
+        cells.append(
+            nw.when(~cell.is_nan()).then(cell).alias(f"c{place}") if dtype.is_float() and rows.has_nan else cell
+        )
     counts = [nw.col(f"c{place}").count().alias(f"c{place}") for place in range(len(names))]
-    answer = collected(rows.frame.drop(CLASS).select(*cells).select(*counts), "which columns hold anything")
-    return {name: int(answer[f"c{place}"][0]) for place, name in enumerate(names)}
+    found = collected(rows.frame.drop(CLASS).select(*cells).select(*counts), "which columns hold anything")
+    return {name: int(found[f"c{place}"][0]) for place, name in enumerate(names)}
 
 
 def kind_of_type(name: str, dtype: Any) -> Kind:

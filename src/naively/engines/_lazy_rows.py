@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from naively.errors import InputError, InputTypeError
+from naively.errors import InputError
 
 LOGGER = logging.getLogger("naively")
 
@@ -98,7 +98,13 @@ def _plain(column: Any, dtype: Any) -> Any:
 
 
 def collected(plan: Any, purpose: str) -> dict[str, list[Any]]:
-    """Send a plan to its engine, and get the rows of the answer, column by column.
+    """The rows of the answer to a plan, column by column; `purpose` as in `answer`."""
+    rows = answer(plan, purpose)
+    return {name: rows[name].to_list() for name in rows.columns}
+
+
+def answer(plan: Any, purpose: str) -> Any:
+    """Send a plan to its engine, and get its answer, an eager frame of narwhals.
 
     Parameters
     ----------
@@ -111,15 +117,12 @@ def collected(plan: Any, purpose: str) -> dict[str, list[Any]]:
     if LOGGER.isEnabledFor(logging.DEBUG):
         LOGGER.debug("%s", plan_text(plan))
     try:
-        answer = plan.collect()
-    except Exception as error:
-        if isinstance(error, (InputError, InputTypeError)):
-            raise
+        return plan.collect()
+    except Exception as error:  # each engine has errors of its own
         raise InputError(
             f"{engine} could not answer ({purpose}): {error}. What was sent is logged by "
             'logging.getLogger("naively") at the level DEBUG.'
         ) from error
-    return {name: answer[name].to_list() for name in answer.columns}
 
 
 def plan_text(plan: Any) -> str:

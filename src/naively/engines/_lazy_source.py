@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from naively._schema import Schema
 from naively._table.target import set_aside
+from naively.engines._arrow import Read, as_pieces, needed_columns, require_target
 from naively.engines._lazy import PUSHED, lazy_statistics
 from naively.engines._lazy_head import first_rows, head_table
-from naively.engines._lazy_rows import lazy_rows
+from naively.engines._lazy_rows import LOGGER, lazy_rows
 from naively.engines.base import Piece, Plan, Source
-from naively.errors import InputTypeError, SchemaError, listed
 from naively.statistics._statistics import Statistics
 
 PIECE_ROWS = 1 << 17
@@ -50,14 +50,15 @@ class LazySource(Source):
 
     def count(self, plan: Plan) -> tuple[Schema, Statistics] | None:
         frame = self.frame
-        require_columns(frame.collect_schema().names(), plan.y, plan.sample_weight)
+        names = frame.collect_schema().names()
+        require_target(plan.y, names)
+        needed_columns(names, plan.y, plan.sample_weight, None)
         table = head_table(frame, first_rows(frame))
-        if plan.sample_weight is not None:
-            table, _ = set_aside(table, plan.sample_weight, "sample_weight")
-        table, _ = set_aside(table, plan.y, "y")
+        for name, where in ((plan.sample_weight, "sample_weight"), (plan.y, "y")):
+            table = table if name is None else set_aside(table, name, where)[0]
         schema, positions = plan.schema_of(table)
-        parsed = (positions is None or positions.size) and not _same_kinds(schema, table, positions)
-        if plan.kept_rows or parsed or not {summary.kind for summary in schema.by_summary} <= self.counts_there:
+        there = {summary.kind for summary in schema.by_summary} <= self.counts_there
+        if plan.kept_rows or not there or not _same_kinds(schema, table, positions):
             return None
         rows = lazy_rows(frame, table.names, plan.y, plan.sample_weight)
         return schema, lazy_statistics(rows, schema, positions, table)
@@ -67,12 +68,15 @@ class LazySource(Source):
 
         frame = self.frame
         names = frame.collect_schema().names()
-        require_columns(names, y, sample_weight)
-        if columns is not None:
-            wanted = {*columns, y, sample_weight}
-            frame = frame.select(*(nw.col(name) for name in names if name in wanted))
-        for piece in native_pieces(frame):
-            yield Piece(piece, y, sample_weight)
+        wanted = needed_columns(names, y, sample_weight, columns)
+        if len(wanted) < len(names):
+            frame = frame.select(*(nw.col(name) for name in wanted))
+        native, engine = frame.to_native(), frame.implementation
+        LOGGER.info("%s: rows, %s at a time", engine.value, f"{PIECE_ROWS:,}")
+        if engine.is_polars():
+            return (Piece(part, y, sample_weight) for part in polars_pieces(native))
+        reads = (Read(batch, "") for batch in arrow_reader(native, engine.is_duckdb()))
+        return as_pieces(reads, y, sample_weight)
 
 
 def _same_kinds(schema: Schema, table: Any, positions: Any) -> bool:
@@ -84,33 +88,12 @@ def _same_kinds(schema: Schema, table: Any, positions: Any) -> bool:
     )
 
 
-def require_columns(names: Sequence[str], y: Any, sample_weight: Any) -> None:
-    """Refuse classes and weights that are no columns of a lazy frame: there are no rows to put them beside."""
-    for where, given in (("y", y), ("sample_weight", sample_weight)):
-        if given is None:
-            continue
-        if not isinstance(given, str):
-            raise InputTypeError(
-                f"{where} must be the name of a column where X is a lazy frame, got {type(given).__name__}: rows that "
-                "have not been read have no order. Put it into the frame as a column first."
-            )
-        if given not in names:
-            raise SchemaError(f"{where}={given!r} names no column of X, which has {listed(names, 20)}.")
-
-
-def native_pieces(frame: Any) -> Iterator[Any]:
-    """The rows of a lazy frame, piece by piece: eager frames of Polars, or Arrow tables."""
-    native, engine = frame.to_native(), frame.implementation
-    if engine.is_polars():
-        if hasattr(native, "collect_batches"):
-            yield from native.collect_batches(chunk_size=PIECE_ROWS)
-        else:  # Polars before 1.35
-            yield from native.collect(engine="streaming").iter_slices(PIECE_ROWS)
-        return
-    import pyarrow
-
-    for batch in arrow_reader(native, engine.is_duckdb()):
-        yield pyarrow.Table.from_batches([batch])
+def polars_pieces(native: Any) -> Iterator[Any]:
+    """The rows of a lazy frame of Polars as eager ones."""
+    if hasattr(native, "collect_batches"):
+        yield from native.collect_batches(chunk_size=PIECE_ROWS)
+    else:  # Polars before 1.35
+        yield from native.collect(engine="streaming").iter_slices(PIECE_ROWS)
 
 
 def arrow_reader(native: Any, is_duckdb: bool) -> Any:
