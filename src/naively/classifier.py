@@ -23,13 +23,14 @@ from naively._schema import Schema, assign_families, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
-    accuracy,
     check_prior,
     check_reject,
     class_prior,
     labelled,
     log_prior,
     loss_matrix,
+    right_weight,
+    share,
 )
 from naively._scoring.explained_cells import WIDE, explained_cells
 from naively._scoring.explained_tokens import strongest_tokens
@@ -53,9 +54,10 @@ from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
 from naively.analysis._ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.analysis._sampling import DrawnColumn, as_rows, as_table, distributions, draw_columns
-from naively.engines._registry import engine_of
+from naively.engines._pieces import counted_pieces, of_pieces
+from naively.engines._registry import engine_of, source_of
 from naively.engines._threads import thread_count
-from naively.engines.base import Target
+from naively.engines.base import Piece, Plan, Source, Target
 from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
 from naively.families import ByKind, Family, Joint, as_joints
 from naively.families._distributions import Distribution
@@ -75,6 +77,7 @@ from naively.typing import (
     PathLike,
     PriorLike,
     SmoothingLike,
+    SourceLike,
     TableLike,
     TargetLike,
     WeightsLike,
@@ -140,6 +143,14 @@ class Batch(NamedTuple):
     classes: AnyArray
     codes: IntArray
     weights: FloatArray | None
+
+
+class Stream(NamedTuple):
+    """Rows to learn or to forget that are no table in memory, with what was given beside them."""
+
+    source: Source
+    y: Any
+    sample_weight: Any
 
 
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -276,7 +287,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
+    def fit(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Learn the rows of X, and nothing but them.
 
         The recipes that weigh evidence do so here, and answers come at once. To learn rows of which no answer is asked
@@ -284,12 +297,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, dict or list of dicts
+        X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream or iterator
             NaN, None and null cells are missing: they are marginalised. A dict of single values is one row, a dict of
-            lists a table; a list or Series of texts is one column of prose.
+            lists a table; a list or Series of texts is one column of prose. Rows that are no table in memory are
+            counted piece by piece: the path of a file (Parquet, CSV, JSON lines, Arrow), a pattern such as
+            "sales/*.parquet", a list of paths or `naively.files`; anything that is an Arrow stream; an iterator of
+            data frames, or of pairs (X, y).
         y : array-like or str
             The classes, or the name of the column of X that holds them; for a dict of single values, which is one row,
-            the class itself.
+            the class itself. Of files and streams always the name; of pairs (X, y) nothing.
         sample_weight : array-like or str, optional
             A weight w counts as w repetitions of the row; or the name of the column of X that holds the weights, which
             then is no evidence. A Series with the row labels of X is matched by them.
@@ -309,8 +325,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def partial_fit(
         self,
-        X: TableLike,
-        y: TargetLike,
+        X: TableLike | SourceLike,
+        y: TargetLike | None = None,
         classes: Sequence[Label] | AnyArray | None = None,
         sample_weight: WeightsLike | None = None,
     ) -> Self:
@@ -338,7 +354,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._replace(schema, statistics, declared)
         return self
 
-    def forget(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
+    def forget(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Unlearn rows that were learnt before.
 
         Sums and counts are as if the rows had never been seen. The kept rows and the histograms of the recipes that
@@ -451,20 +469,26 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other._replace(state.schema, statistics, state.declared)
         return other
 
-    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch:
-        """Read and check rows that are to be counted; a bad parameter is refused first."""
+    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch | Stream:
+        """Read and check rows that are to be counted, or open their source; a bad parameter is refused first."""
         thread_count(self.n_threads)
         as_recipe(self.recipe)
+        source = source_of(X, y)
+        if source is not None:
+            return Stream(source, y, sample_weight)
         batch = Batch(*read_rows(X, y, sample_weight))
         if batch.weights is not None and not batch.weights.any():
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         return batch
 
     @contextmanager
-    def _learning(self, batch: Batch, forgets: bool = False) -> Iterator[tuple[State | None, Schema, Statistics]]:
+    def _learning(
+        self, batch: Batch | Stream, forgets: bool = False
+    ) -> Iterator[tuple[State | None, Schema, Statistics]]:
         """The state that a batch is to change, and the batch counted by it; no other thread can learn meanwhile.
 
-        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn.
+        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn. A
+        stream flows once: then its columns are merged with those that there are.
         """
         taken = self._taken()
         state: State | None = taken.__dict__.get("_state")
@@ -475,27 +499,55 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with learning_lock(self):
             now: State | None = self.__dict__.get("_state")
             if now is not None and (state is None or now.schema is not state.schema):
-                counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
+                if isinstance(batch, Stream):
+                    counted = now.schema.merged(counted[0]), counted[1]
+                else:
+                    counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
             yield now, *counted
 
     def _count(
-        self, batch: Batch, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
+        self, batch: Batch | Stream, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
     ) -> tuple[Schema, Statistics]:
-        """Count a batch; nothing of the model is changed."""
-        n_threads = thread_count(self.n_threads)
-        recipe = as_recipe(self.recipe)
-        table, classes, codes, weights = batch
-        if schema is None:
-            schema, positions = self._first_schema(table, recipe, weights), None
-        else:
-            if self._takes_new_columns and not forgets:
-                schema = schema.widened(table)
-            table, positions = schema.matched(table)
-            schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
+        """Count a batch, or all pieces of a source; nothing of the model is changed."""
         if kept_rows is None:
+            recipe = as_recipe(self.recipe)
             kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
-        target = Target(classes, codes, weights)
+        if isinstance(batch, Stream):
+            return self._count_stream(batch, schema, kept_rows, forgets)
+        table, schema, positions = self._matched(batch.table, batch.weights, schema, forgets)
+        target = Target(batch.classes, batch.codes, batch.weights)
+        n_threads = thread_count(self.n_threads)
         return schema, engine_of(table).count(table, schema, positions, target, n_threads, kept_rows)
+
+    def _count_stream(
+        self, stream: Stream, schema: Schema | None, kept_rows: int, forgets: bool
+    ) -> tuple[Schema, Statistics]:
+        """Count the rows of a source: where they are, if it can, else piece by piece."""
+
+        def schema_of(table: Table) -> tuple[Schema, IntArray | None]:
+            return self._matched(table, None, schema, forgets)[1:]
+
+        def count(piece: Piece, known: Schema | None) -> tuple[Schema, Statistics]:
+            return self._count(Batch(*read_rows(*piece[:3])), known, kept_rows, forgets)
+
+        source, y, sample_weight = stream
+        pushed = source.count(Plan(y, sample_weight, schema_of, kept_rows, thread_count(self.n_threads)))
+        if pushed is not None:
+            return pushed
+        needed = schema.names if forgets and schema is not None else None
+        return counted_pieces(lambda: source.pieces(y, sample_weight, needed), schema, count)
+
+    def _matched(
+        self, table: Table, weights: FloatArray | None, schema: Schema | None, forgets: bool
+    ) -> tuple[Table, Schema, IntArray | None]:
+        """A table as it is counted, what to count of it, and where the columns stand in it."""
+        recipe = as_recipe(self.recipe)
+        if schema is None:
+            return table, self._first_schema(table, recipe, weights), None
+        if self._takes_new_columns and not forgets:
+            schema = schema.widened(table)
+        table, positions = schema.matched(table)
+        return table, schema.completed(table, positions, lambda *known: self._assigned(recipe, *known)), positions
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
@@ -806,7 +858,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(X, prior, "add_prior")
 
     @of_one_state
-    def score(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> float:
+    def score(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> float:
         """The accuracy: the share of the rows whose class is predicted.
 
         Parameters
@@ -818,8 +872,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         float
         """
-        table, classes, codes, weights = read_rows(X, y, sample_weight)
-        return accuracy(classes[codes], self.predict(table), weights)
+        source = source_of(X, y)
+        if source is not None:
+            self._require_fitted()
+            parts = of_pieces(lambda: source.pieces(y, sample_weight, self.schema_.names), self._right_weight)
+            return share(*np.sum(parts, axis=0).tolist())
+        return share(*self._right_weight(Piece(X, y, sample_weight)))
+
+    def _right_weight(self, piece: Piece) -> tuple[float, float]:
+        """The weight of the rows whose class is predicted, and that of all rows."""
+        table, classes, codes, weights = read_rows(*piece[:3])
+        return right_weight(classes[codes], self.predict(table), weights)
 
     @of_one_state
     def evidence(self, X: TableLike) -> FloatArray:
@@ -905,7 +968,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @of_one_state
     def loo(
-        self, X: TableLike | None = None, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+        self,
+        X: TableLike | SourceLike | None = None,
+        y: TargetLike | None = None,
+        sample_weight: WeightsLike | None = None,
     ) -> FloatArray:
         """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
 
@@ -946,7 +1012,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Recipe {self.recipe!r} weighs evidence on the rows it has kept: loo() without arguments gives their "
                 "leave-one-out answers. Use recipe='textbook' for other rows."
             )
-        rows, decider = self._learnt_rows(X, y, sample_weight)
+        source = source_of(X, y)
+        if source is not None:
+            pieces = of_pieces(lambda: source.pieces(y, sample_weight, self.schema_.names), self._left_out_of)
+            return np.concatenate(pieces)
+        return self._left_out_of(Piece(X, y, sample_weight))
+
+    def _left_out_of(self, piece: Piece) -> FloatArray:
+        """The leave-one-out log-probabilities of rows that were learnt."""
+        recipe = as_recipe(self.recipe)
+        rows, decider = self._learnt_rows(*piece[:3])
         families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
         n_threads = thread_count(self.n_threads)
         scores = left_out_scores(self.schema_, families, smoothings, self.statistics_, rows, n_threads)
