@@ -690,6 +690,37 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._require_classes()
         return record_schema(self.schema_, self._estimated()[0].factors)
 
+    # -- the model elsewhere -------------------------------------------------------------------------------------------
+
+    @of_one_state
+    def to_python(self) -> str:
+        """The model as the source text of one Python file that needs the standard library alone.
+
+        The file has ``predict_proba(record)``, a dict from each class to its probability, and ``predict(record)``. They
+        answer as the model does, within 1e-9, and refuse the cells that it refuses.
+
+        Returns
+        -------
+        str
+            Names and values of the data stand in it as literals: importing the file runs nothing of them.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> program = {}
+        >>> exec(model.to_python(), program)
+        >>> program["predict"]({"coat": "plain"})
+        'dog'
+        """
+        from naively._export.python import to_python
+
+        return to_python(self)
+
     # -- what was learnt -----------------------------------------------------------------------------------------------
 
     def _taken(self) -> Self:
