@@ -46,6 +46,7 @@ OF_DATA = {
     "Tuning": lambda X: tune(NaiveBayes("textbook"), X, CLASSES, {"smoothing": [1, "none"], "prior": [None]}, folds=3),
     "ForwardSelection": lambda X: selection.forward_selection(NaiveBayes("textbook"), X, CLASSES),
     "Correlated": lambda X: selection.drop_correlated(X)[1],
+    "Check": lambda X: naively.check(X, CLASSES),
 }
 """Results that are computed from rows: their frames are of the rows' library."""
 

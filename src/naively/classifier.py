@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from naively._checks import require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
-from naively._schema import Schema, assign_families, position_of, summaries_of
+from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
@@ -43,9 +43,11 @@ from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
+from naively.analysis._check import checked_rows, warn_of_asked, warn_of_learnt
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
+from naively.analysis._findings import Check
 from naively.analysis._imputation import filled, fillings
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
@@ -64,6 +66,7 @@ from naively.statistics._statistics import Statistics, merged_classes, refuse_he
 from naively.statistics.base import Summary, in_words
 from naively.typing import (
     AnyArray,
+    ColumnsLike,
     FactorsLike,
     FamiliesLike,
     FloatArray,
@@ -166,6 +169,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The probability of each class before any evidence; dicts and Series by class, arrays in the order of `classes_`.
     prior_smoothing : smoothing, float or str, optional
         Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
+    ignore : list of str or int, optional
+        Columns to leave out, by name or position, such as identifiers; ``families={"client_id": "ignore"}`` says the
+        same of one. Nothing is learnt or kept of them, and they need not be there when the model is asked.
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, fits its experts on all of them and the weights of
@@ -212,6 +218,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _takes_new_columns = True
     """Whether `partial_fit` learns columns that were not there at first."""
 
+    ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+
     def __init__(
         self,
         recipe: str | Recipe = "auto",
@@ -221,6 +229,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         factors: FactorsLike | None = None,
         prior: PriorLike = "estimated",
         prior_smoothing: SmoothingLike | None = None,
+        ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
     ):
@@ -230,6 +239,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.factors = factors
         self.prior = prior
         self.prior_smoothing = prior_smoothing
+        self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
 
@@ -295,6 +305,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         batch = self._read_batch(X, y, sample_weight)
         schema, statistics = self._taken()._count(batch, None)
+        warn_of_learnt(schema, statistics, batch.table, batch.classes, batch.codes)
         with learning_lock(self):
             self._replace(schema, statistics, NO_CLASSES)
         return self
@@ -778,10 +789,44 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
         by_token = strongest_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
-        terms = [place for place, name in enumerate(scorer.names) if name not in scorer.silent]
+        ignored = ignored_places(self.schema_.names, self.families, self.ignore)
+        hidden = {*scorer.silent, *(self.schema_.names[place] for place in ignored)}
+        terms = [place for place, name in enumerate(scorer.names) if name not in hidden]
         names = [scorer.names[place] for place in terms]
         bits = bits[:, [0, *(place + 1 for place in terms)]]
         return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, by_token)
+
+    @of_one_state
+    def check(self, X: TableLike) -> Check:
+        """How rows differ from those that were learnt: unseen labels, missing cells, numbers outside the range.
+
+        Before 50 rows or more are answered for, a `NaivelyWarning` says the same.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            At most 1000 rows are looked at, evenly spread.
+
+        Returns
+        -------
+        Check
+            One finding for each column that deserves a look; empty if none does.
+
+        See Also
+        --------
+        naively.check : Looks at rows before they are learnt.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> model = NaiveBayes().fit({"sick": ["t", "f"] * 20, "age": [31, 58] * 20}, [0, 1] * 20)
+        >>> model.check({"sick": ["F", "T", "F"], "age": [40, None, None]})
+        column  finding        detail
+        sick    unseen labels  'F' and the like in 3 of 3
+        age     missing cells  67% now, 0% then
+        """
+        self._require_classes()
+        return checked_rows(self, X)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
@@ -945,6 +990,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
+        warn_of_asked(self._fitted(), table, positions)
         scorer, logs = self._estimated()
         if prior is not None:
             logs = log_prior(self._prior(prior))
@@ -1522,7 +1568,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     @of_one_state
     def families_(self) -> dict[str, Family | None]:
-        """The family that each column is read with, by name; None for a column of which nothing is known yet."""
+        """The family that each column is read with, by name; None where nothing is known yet, or to be ignored."""
         self._require_fitted()
         return dict(zip(self.schema_.names, self._checked_families(as_recipe(self.recipe)), strict=True))
 
@@ -1570,6 +1616,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.factors,
             self.prior,
             self.prior_smoothing,
+            self.ignore,
             self.kept_rows,
         )
 
@@ -1623,9 +1670,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def by_kind(families: ByKind, place: int) -> Family | None:
             return families.undecided if counting else families.of_numbers(names[place], self.statistics_)
 
+        ignored = ignored_places(names, self.families, self.ignore)
+        if ignored:  # whatever they hold
+            kinds = ["empty" if place in ignored else kind for place, kind in enumerate(kinds)]
         families = assign_families(names, kinds, self.families, recipe, by_kind)
+        for place in ignored:
+            families[place] = None
         joints = self._joints(names, recipe)
-        return joined(joints, names, families) if joints else families
+        if joints:
+            families = joined(joints, names, families)
+            if used := [names[place] for place in ignored if families[place] is not None]:
+                raise ParameterError(f"factors join the columns {listed(used)}, which are to be ignored.")
+        return families
 
     def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
         """The joint factors."""
