@@ -47,6 +47,8 @@ OF_DATA = {
     "ForwardSelection": lambda X: selection.forward_selection(NaiveBayes("textbook"), X, CLASSES),
     "Correlated": lambda X: selection.drop_correlated(X)[1],
     "Check": lambda X: naively.check(X, CLASSES),
+    "Evaluation": lambda X: naively.evaluate(textbook(X), X, CLASSES),
+    "Comparison": lambda X: naively.compare(X, CLASSES, {MARKUP: NaiveBayes("textbook")}, folds=2),
 }
 """Results that are computed from rows: their frames are of the rows' library."""
 

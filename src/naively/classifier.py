@@ -48,6 +48,7 @@ from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
 from naively.analysis._findings import Check
+from naively.analysis._importance import evidence_used, importances, require_rows_only_for_evidence
 from naively.analysis._imputation import filled, fillings
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
@@ -894,6 +895,23 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
         return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
 
+    @of_one_state
+    def kept_answers(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """The kept rows' leave-one-out answers, with their true classes: what `naively.evaluate(model)` measures.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_rows, n_classes)
+            As `loo` gives them.
+        codes : ndarray of shape (n_rows,)
+            The place of each row's class in `classes_`.
+        weights : ndarray of shape (n_rows,)
+        """
+        self._require_classes()
+        scorer = self._estimated()[0]
+        log_proba = self._left_out_of_kept_rows()
+        return log_proba, scorer.weighed.model.loo.codes.copy(), scorer.weighed.model.loo.weights.copy()
+
     def _left_out_of_kept_rows(self) -> FloatArray:
         scorer = self._estimated()[0]
         if scorer.weighed is None:
@@ -1081,12 +1099,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     @of_one_state
-    def rank_features(self, by: str = "information", like: Any = None) -> Any:
-        """The columns, the most telling first, by what was learnt of each alone; it needs no rows.
+    def rank_features(
+        self, by: str = "information", like: Any = None, *, X: TableLike | None = None, classes: Any = None
+    ) -> Any:
+        """The columns, the most telling first: by what was learnt of each alone, or by what the model makes of them.
 
         Parameters
         ----------
-        by : "information", "likelihood_ratio", "effect" or "weight", default="information"
+        by : "information", "evidence", "likelihood_ratio", "effect" or "weight", default="information"
             What the score is:
 
             - "information": the mutual information of the column and the class, in bits, at most the entropy of the
@@ -1095,6 +1115,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               cut into 10 bins of equal weight), and that of the estimated densities, by numeric integration, for
               `Gaussian`, `StudentT` and `Poisson`. Of a `Multinomial` column it is that of one event: is it of this
               column or not?
+            - "evidence": how much the model uses the column: the mean absolute evidence that it gives, in bits, weighed
+              as it is in the answers, over the rows that the recipe has kept, or over the rows of X. Two columns that
+              say the same share it. Joint factors and the experts of "strong" are terms of their own.
             - "likelihood_ratio": twice the gain in log-likelihood over the same family with the classes taken
               together: G, with its degrees of ``freedom`` and the ``p_value``, the chance of at least this gain where
               the classes do not differ.
@@ -1105,6 +1128,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               unless all have the same.
         like : data frame, optional
             Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
+        X : as in `predict`, optional
+            With "evidence", the rows to take the mean over.
+        classes : label or pair of labels, optional
+            With "evidence", a class against the rest, or one class against another; by default the mean over all pairs
+            of classes.
 
         Returns
         -------
@@ -1127,15 +1155,37 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['x0', 'x1']
         """
         self._require_classes()
-        if not isinstance(by, str) or by not in (*SCORES, "weight"):
-            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight'))}, got {by!r}.")
+        if not isinstance(by, str) or by not in (*SCORES, "weight", "evidence"):
+            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight', 'evidence'))}, got {by!r}.")
+        require_rows_only_for_evidence(by, X, classes)
         names = self.schema_.names
+        if by == "evidence":
+            terms, bits = evidence_used(self, X, classes, "rank_features(by='evidence')")
+            return ranked(terms, {"score": bits}, X if like is None else like)
         if by == "weight":
             factors = self._contrast(None, None, "rank_features(by='weight')").scorer.factors
             return ranked(names, scores_by_weight(factors, names), like)
         recipe = as_recipe(self.recipe)
         families, smoothings = self._checked_families(recipe), self._smoothings(names, recipe)
         return ranked(names, scores_of_columns(by, self.schema_, families, smoothings, self.statistics_), like)
+
+    @property
+    @of_one_state
+    def feature_importances_(self) -> FloatArray:
+        """The share of each column in the evidence that all columns give: `rank_features` by "evidence", summing to 1.
+
+        Measured on the kept rows; recipe "textbook" keeps none and has no such attribute.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = {"size": [1.0, 2.0, 8.0, 9.0] * 9, "coat": ["plain", "plain", "striped", "plain"] * 9}, [0, 0, 1, 1]
+        >>> importances = NaiveBayes().fit(X, y * 9).feature_importances_
+        >>> bool(importances[0] > importances[1]), round(float(importances.sum()), 6)
+        (True, 1.0)
+        """
+        self._require_classes()
+        return importances(self)
 
     def _contrast(self, base: Any, prior: Any, asked: str) -> Contrast:
         """The scores of the model, to be read against a class."""
@@ -1677,11 +1727,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for place in ignored:
             families[place] = None
         joints = self._joints(names, recipe)
-        if joints:
-            families = joined(joints, names, families)
-            if used := [names[place] for place in ignored if families[place] is not None]:
-                raise ParameterError(f"factors join the columns {listed(used)}, which are to be ignored.")
-        return families
+        return joined(joints, names, families, ignored) if joints else families
 
     def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
         """The joint factors."""
