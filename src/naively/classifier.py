@@ -19,7 +19,7 @@ from naively._factors import joined, one_rule
 from naively._options import with_options
 from naively._read_only import in_c_order
 from naively._record import plain_notes, record_schema
-from naively._schema import Schema, assign_families, position_of, summaries_of
+from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
@@ -46,9 +46,12 @@ from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
+from naively.analysis._check import checked_rows, warn_of_asked, warn_of_learnt
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
+from naively.analysis._findings import Check
+from naively.analysis._importance import evidence_used, importances, require_rows_only_for_evidence
 from naively.analysis._imputation import filled, fillings
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
@@ -68,6 +71,7 @@ from naively.statistics._statistics import Statistics, merged_classes, refuse_he
 from naively.statistics.base import Summary, in_words
 from naively.typing import (
     AnyArray,
+    ColumnsLike,
     FactorsLike,
     FamiliesLike,
     FloatArray,
@@ -179,6 +183,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The probability of each class before any evidence; dicts and Series by class, arrays in the order of `classes_`.
     prior_smoothing : smoothing, float or str, optional
         Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
+    ignore : list of str or int, optional
+        Columns to leave out, by name or position, such as identifiers; ``families={"client_id": "ignore"}`` says the
+        same of one. Nothing is learnt or kept of them, and they need not be there when the model is asked.
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, fits its experts on all of them and the weights of
@@ -225,6 +232,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _takes_new_columns = True
     """Whether `partial_fit` learns columns that were not there at first."""
 
+    ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+
     def __init__(
         self,
         recipe: str | Recipe = "auto",
@@ -234,6 +243,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         factors: FactorsLike | None = None,
         prior: PriorLike = "estimated",
         prior_smoothing: SmoothingLike | None = None,
+        ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
     ):
@@ -243,6 +253,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.factors = factors
         self.prior = prior
         self.prior_smoothing = prior_smoothing
+        self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
 
@@ -317,6 +328,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch = self._read_batch(X, y, sample_weight)
         fitted = self._taken()
         fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        if isinstance(batch, Batch):
+            warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
         if as_recipe(self.recipe).tempering is not None:
             fitted._estimated()
         with learning_lock(self):
@@ -984,10 +997,44 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
         by_token = strongest_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
-        terms = [place for place, name in enumerate(scorer.names) if name not in scorer.silent]
+        ignored = ignored_places(self.schema_.names, self.families, self.ignore)
+        hidden = {*scorer.silent, *(self.schema_.names[place] for place in ignored)}
+        terms = [place for place, name in enumerate(scorer.names) if name not in hidden]
         names = [scorer.names[place] for place in terms]
         bits = bits[:, [0, *(place + 1 for place in terms)]]
         return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, by_token)
+
+    @of_one_state
+    def check(self, X: TableLike) -> Check:
+        """How rows differ from those that were learnt: unseen labels, missing cells, numbers outside the range.
+
+        Before 50 rows or more are answered for, a `NaivelyWarning` says the same.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            At most 1000 rows are looked at, evenly spread.
+
+        Returns
+        -------
+        Check
+            One finding for each column that deserves a look; empty if none does.
+
+        See Also
+        --------
+        naively.check : Looks at rows before they are learnt.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> model = NaiveBayes().fit({"sick": ["t", "f"] * 20, "age": [31, 58] * 20}, [0, 1] * 20)
+        >>> model.check({"sick": ["F", "T", "F"], "age": [40, None, None]})
+        column  finding        detail
+        sick    unseen labels  'F' and the like in 3 of 3
+        age     missing cells  67% now, 0% then
+        """
+        self._require_classes()
+        return checked_rows(self, X)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
@@ -1066,6 +1113,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, positions = self.schema_.matched(table)
         rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
         return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
+
+    @of_one_state
+    def kept_answers(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """The kept rows' leave-one-out answers, with their true classes: what `naively.evaluate(model)` measures.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_rows, n_classes)
+            As `loo` gives them.
+        codes : ndarray of shape (n_rows,)
+            The place of each row's class in `classes_`.
+        weights : ndarray of shape (n_rows,)
+        """
+        self._require_classes()
+        log_proba, left_out = self._left_out_of_kept_rows(), self._estimated()[0].left_out
+        return log_proba, left_out.codes.copy(), left_out.weights.copy()
 
     def _left_out_of_kept_rows(self) -> FloatArray:
         left_out = self._estimated()[0].left_out
@@ -1161,6 +1224,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
+        warn_of_asked(self._fitted(), table, positions)
         scorer, logs = self._estimated()
         if prior is not None:
             logs = log_prior(self._prior(prior))
@@ -1251,12 +1315,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     @of_one_state
-    def rank_features(self, by: str = "information", like: Any = None) -> Any:
-        """The columns, the most telling first, by what was learnt of each alone; it needs no rows.
+    def rank_features(
+        self, by: str = "information", like: Any = None, *, X: TableLike | None = None, classes: Any = None
+    ) -> Any:
+        """The columns, the most telling first: by what was learnt of each alone, or by what the model makes of them.
 
         Parameters
         ----------
-        by : "information", "likelihood_ratio", "effect" or "weight", default="information"
+        by : "information", "evidence", "likelihood_ratio", "effect" or "weight", default="information"
             What the score is:
 
             - "information": the mutual information of the column and the class, in bits, at most the entropy of the
@@ -1265,6 +1331,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               cut into 10 bins of equal weight), and that of the estimated densities, by numeric integration, for
               `Gaussian`, `StudentT` and `Poisson`. Of a `Multinomial` column it is that of one event: is it of this
               column or not?
+            - "evidence": how much the model uses the column: the mean absolute evidence that it gives, in bits, weighed
+              as it is in the answers, over the rows that the recipe has kept, or over the rows of X. Two columns that
+              say the same share it. Joint factors and the experts of "strong" are terms of their own.
             - "likelihood_ratio": twice the gain in log-likelihood over the same family with the classes taken
               together: G, with its degrees of ``freedom`` and the ``p_value``, the chance of at least this gain where
               the classes do not differ.
@@ -1275,6 +1344,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               unless all have the same.
         like : data frame, optional
             Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
+        X : as in `predict`, optional
+            With "evidence", the rows to take the mean over.
+        classes : label or pair of labels, optional
+            With "evidence", a class against the rest, or one class against another; by default the mean over all pairs
+            of classes.
 
         Returns
         -------
@@ -1297,15 +1371,37 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['x0', 'x1']
         """
         self._require_classes()
-        if not isinstance(by, str) or by not in (*SCORES, "weight"):
-            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight'))}, got {by!r}.")
+        if not isinstance(by, str) or by not in (*SCORES, "weight", "evidence"):
+            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight', 'evidence'))}, got {by!r}.")
+        require_rows_only_for_evidence(by, X, classes)
         names = self.schema_.names
+        if by == "evidence":
+            terms, bits = evidence_used(self, X, classes, "rank_features(by='evidence')")
+            return ranked(terms, {"score": bits}, X if like is None else like)
         if by == "weight":
             factors = self._contrast(None, None, "rank_features(by='weight')").scorer.factors
             return ranked(names, scores_by_weight(factors, names), like)
         recipe = as_recipe(self.recipe)
         families, smoothings = self._checked_families(recipe), self._smoothings(names, recipe)
         return ranked(names, scores_of_columns(by, self.schema_, families, smoothings, self.statistics_), like)
+
+    @property
+    @of_one_state
+    def feature_importances_(self) -> FloatArray:
+        """The share of each column in the evidence that all columns give: `rank_features` by "evidence", summing to 1.
+
+        Measured on the kept rows; recipe "textbook" keeps none and has no such attribute.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = {"size": [1.0, 2.0, 8.0, 9.0] * 9, "coat": ["plain", "plain", "striped", "plain"] * 9}, [0, 0, 1, 1]
+        >>> importances = NaiveBayes().fit(X, y * 9).feature_importances_
+        >>> bool(importances[0] > importances[1]), round(float(importances.sum()), 6)
+        (True, 1.0)
+        """
+        self._require_classes()
+        return importances(self)
 
     def _contrast(self, base: Any, prior: Any, asked: str) -> Contrast:
         """The scores of the model, to be read against a class."""
@@ -1753,7 +1849,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     @of_one_state
     def families_(self) -> dict[str, Family | None]:
-        """The family that each column is read with, by name; None for a column of which nothing is known yet."""
+        """The family that each column is read with, by name; None where nothing is known yet, or to be ignored."""
         self._require_fitted()
         return dict(zip(self.schema_.names, self._checked_families(as_recipe(self.recipe)), strict=True))
 
@@ -1796,6 +1892,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.smoothing,
             self.factors,
             self.prior_smoothing,
+            self.ignore,
             self.kept_rows,
         )
 
@@ -1863,9 +1960,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def by_kind(families: ByKind, place: int) -> Family | None:
             return families.undecided if counting else families.of_numbers(names[place], self.statistics_)
 
+        ignored = ignored_places(names, self.families, self.ignore)
+        if ignored:  # whatever they hold
+            kinds = ["empty" if place in ignored else kind for place, kind in enumerate(kinds)]
         families = assign_families(names, kinds, self.families, recipe, by_kind)
+        for place in ignored:
+            families[place] = None
         joints = self._joints(names, recipe)
-        return joined(joints, names, families) if joints else families
+        return joined(joints, names, families, ignored) if joints else families
 
     def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
         """The joint factors."""
