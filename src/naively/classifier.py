@@ -334,7 +334,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if as_recipe(self.recipe).tempering is not None:
             fitted._estimated()
         with learning_lock(self):
-            self._state = fitted._state
+            self._state = fitted._fitted()
         return self
 
     def partial_fit(
@@ -1169,6 +1169,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._require_classes()
         log_proba, left_out = self._left_out_of_kept_rows(), self._estimated()[0].left_out
+        assert left_out is not None
         return log_proba, left_out.codes.copy(), left_out.weights.copy()
 
     def _left_out_of_kept_rows(self) -> FloatArray:
@@ -1572,8 +1573,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         `Binned` columns draw one of the values that were learnt in a bin, `Kernel` ones from the tabulated density,
-        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns that are read together (`Joint`, `TAN`) are
-        drawn together; the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as
+        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns that are read together (`Joint`, `TAN`)
+        are drawn together; the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as
         wide as their neighbours. The recipes that weigh evidence have no distribution of rows to draw from: use
         "textbook".
 
@@ -1853,7 +1854,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         the posterior of the parameters gives. They hold for a column model that is right,
         and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
         with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
-        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN`, where a column's parent is known.
+        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN`, where a column's parent is
+        known.
 
         Examples
         --------
