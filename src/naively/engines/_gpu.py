@@ -55,7 +55,8 @@ class GpuEngine(Engine):
             if weights is not None:
                 weights = cupy.asarray(weights)
                 codes = cupy.where(weights > 0, codes, -1)
-            rows = DeviceRows(source, codes.astype(cupy.int32, copy=False), weights, len(target.classes))
+            codes = codes.astype(cupy.int32, copy=False)
+            rows = DeviceRows(source, codes, weights, len(target.classes), exact=kept_rows > 0)
             tables = {
                 summary: _counted(rows, schema, positions, summary, members, n_threads)
                 for summary, members in schema.by_summary.items()
@@ -80,7 +81,7 @@ class GpuEngine(Engine):
         from naively.engines._gpu_scoring import MOST_CLASSES, is_short_float
 
         with cupy.cuda.Device(source.device):
-            device = self._on_device(scorer, source)
+            device = self._on_device(scorer, source, whole=step == "add_prior")
             if device is None:
                 found = cupy.asarray(super().scores(source, positions, scorer, decider, step, n_threads))
             elif step == "probabilities" and decider.log_prior.ndim == 1 and scorer.n_classes <= MOST_CLASSES:
@@ -108,7 +109,7 @@ class GpuEngine(Engine):
         import cupy
 
         with cupy.cuda.Device(source.device):
-            device = self._on_device(scorer, source)
+            device = self._on_device(scorer, source, whole=True)
             if device is None:
                 return source.answer(cupy.asarray(scorer.evidence(source, positions)))
             return source.answer(device.evidence(source, positions, len(scorer.names)))
@@ -130,8 +131,11 @@ class GpuEngine(Engine):
         decider.n_impossible += n_none
         return scores
 
-    def _on_device(self, scorer: Any, source: Any) -> Any:
-        """The tables of a model on the GPU of the rows; None where they are to be scored on the host."""
+    def _on_device(self, scorer: Any, source: Any, whole: bool = False) -> Any:
+        """The tables of a model on the GPU of the rows; None where they are to be scored on the host.
+
+        Where the `whole` evidence is wanted, what all classes share must not be left out of the tables.
+        """
         from naively.engines._gpu_scoring import DeviceScorer, device_model
 
         if not isinstance(source, DeviceTable) or not scorer.is_additive:
@@ -144,7 +148,8 @@ class GpuEngine(Engine):
                 known[source.device] = None
             else:
                 known[source.device] = DeviceScorer(model, scorer.bias, source.device)
-        return known[source.device]
+        found = known[source.device]
+        return None if found is None or (whole and not found.model.is_whole) else found
 
 
 def _counted(

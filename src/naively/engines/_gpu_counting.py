@@ -47,12 +47,16 @@ class DeviceRows:
         Each row's position among the classes; negative for rows that are left out.
     weights : cupy.ndarray of float64 or None
     n_classes : int
+    exact : bool, default=False
+        Whether sums keep what rounding leaves out, as on the host: recipes that weigh evidence decide by their last
+        bits, and so weigh alike wherever rows were counted.
     """
 
     table: Any
     codes: Any
     weights: Any
     n_classes: int
+    exact: bool = False
 
     def kernel(self, source: str, name: str, **options: Any) -> Any:
         """A function of a CUDA source for the cells of the table."""
@@ -195,7 +199,7 @@ def _answered(rows: DeviceRows, piece: slice, positions: IntArray, summary: Summ
             truth = block > summary.above
         answer = cupy.where(cupy.isfinite(block), truth, block)
     weights = None if rows.weights is None else rows.weights[piece]
-    return DeviceRows(DeviceTable(answer, "cupy"), rows.codes[piece], weights, rows.n_classes)
+    return DeviceRows(DeviceTable(answer, "cupy"), rows.codes[piece], weights, rows.n_classes, rows.exact)
 
 
 def _floats(table: DeviceTable, piece: slice, positions: IntArray) -> Any:
@@ -210,7 +214,7 @@ def _floats(table: DeviceTable, piece: slice, positions: IntArray) -> Any:
 
 def class_moments(rows: DeviceRows, positions: IntArray) -> tuple[Sum, Sum, Sum]:
     """Sums, sums of squares and weight of the known cells of each class, about anchors, so that nothing cancels."""
-    anchors = _first_cells(rows, positions)
+    anchors = first_cells(rows, positions)
     sums, squares, observed = _about(rows, positions, anchors)
     anchor = on_host(anchors)
     with np.errstate(all="ignore"):
@@ -231,7 +235,7 @@ FIRST_ROWS = 1 << 20
 """Anchors are looked for among so many rows; a class that comes later has its own in a second reading, if need be."""
 
 
-def _first_cells(rows: DeviceRows, positions: IntArray) -> Any:
+def first_cells(rows: DeviceRows, positions: IntArray) -> Any:
     """The cells (classes, columns) of the first row of each class, on the GPU: what the others are compared to."""
     import cupy
 
@@ -251,9 +255,9 @@ def _first_cells(rows: DeviceRows, positions: IntArray) -> Any:
 def _moment_options(rows: DeviceRows, positions: IntArray) -> tuple[dict[str, Any], int, int]:
     """What the kernel of moments is compiled for; the bytes of shared memory, and the number of blocks, it needs."""
     values, n_classes = rows.table.values, rows.n_classes
-    parts = 2 if rows.weights is None else 3
-    few = n_classes <= 48
-    warps, tile = (8, 2048) if few else (16, 16384 if n_classes > 160 else 8192)
+    parts = (2 if rows.weights is None else 3) * (2 if rows.exact else 1)
+    few = n_classes * parts <= 96
+    warps, tile = (8, 4096) if few else (16, 16384 if n_classes > 160 else 32768)
     c_type = rows.table.c_type["TYPE"]
     neighbours = len(positions) % 2 == 0 and bool((positions == np.arange(len(positions))).all())
     row_cells = values.strides[0] // values.itemsize
@@ -266,21 +270,37 @@ def _moment_options(rows: DeviceRows, positions: IntArray) -> tuple[dict[str, An
         "IN_SHARED": int(few),
         "WEIGHTED": int(rows.weights is not None),
         "PAIRS": pairs,
+        "EXACT": int(rows.exact),
         "PAIR": PAIRS_OF.get(c_type, "none"),
     }
     shared = 8 * warps * 2 * parts * STRIP + (8 * n_classes * parts * STRIP if few else 0)
     shared += 4 * (n_classes + 1 + 2 * warps) + 2 * (warps * n_classes + tile)
     n_strips = -(-len(positions) // STRIP)
-    n_blocks = max(1, (rows.n_blocks if few else rows.n_blocks // 8) // n_strips)
+    n_blocks = max(1, (2 * rows.n_blocks if few else rows.n_blocks // 8) // n_strips)
     return options, shared, min(n_blocks, max(1, -(-rows.n_rows // tile)))
 
 
 def _about(rows: DeviceRows, positions: IntArray, anchors: Any) -> tuple[Sum, Sum, Sum]:
     """Sums and squares of the distances to anchors (classes, columns), and the weight of the known cells."""
+    found, missing = summed_about(rows, positions, anchors)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = Sum.of_parts(*on_host(found))
+    if rows.weights is not None:
+        return sums[0], sums[1], sums[2]
+    present = rows.class_weight.high[:, None] - on_host(missing).astype(np.float64)
+    return sums[0], sums[1], Sum(present)
+
+
+def summed_about(rows: DeviceRows, positions: IntArray, anchors: Any) -> tuple[Any, Any]:
+    """High and low parts of the sums (2, sums, classes, columns), and the number of missing cells, on the GPU.
+
+    The sums are those of the distances, of their squares and, where rows have weights, the weight of the known cells.
+    """
     import cupy
 
     options, shared, n_blocks = _moment_options(rows, positions)
-    parts = 3 if options["WEIGHTED"] else 2
+    n_sums = 3 if options["WEIGHTED"] else 2
+    parts = 2 * n_sums if rows.exact else n_sums
     n_columns, n_classes = len(positions), rows.n_classes
     n_strips = -(-n_columns // STRIP)
     values, stride = _row_major(rows.table.values)
@@ -293,22 +313,17 @@ def _about(rows: DeviceRows, positions: IntArray, anchors: Any) -> tuple[Sum, Su
         (n_blocks, n_strips),
         (32 * options["WARPS"],),
         (
-            values, stride, rows.columns(positions), np.int32(n_columns),
-            rows.codes, rows.codes if rows.weights is None else rows.weights, anchors,
-            np.int64(rows.n_rows), np.int32(n_classes), np.int32(-(-tiles // n_blocks)), scratch, missing,
+            values, stride, rows.columns(positions), np.int32(n_columns), rows.codes,
+            rows.codes if rows.weights is None else rows.weights, anchors, np.int64(rows.n_rows), np.int32(n_classes),
+            np.int32(-(-tiles // n_blocks)), scratch, missing,
         ),
         shared_mem=shared,
     )  # fmt: skip
-    both = cupy.empty((2, parts, n_classes, n_columns))
+    found = cupy.empty((2, n_sums, n_classes, n_columns))
     merge = rows.kernel("moments", "merge_blocks", **options)
-    sizes = (n_blocks, n_strips, n_classes, n_columns, parts)
-    merge((-(-both[0].size // 256),), (256,), (scratch, *map(np.int32, sizes), both[0], both[1]))
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = Sum.of_parts(*on_host(both))
-    if options["WEIGHTED"]:
-        return found[0], found[1], found[2]
-    present = rows.class_weight.high[:, None] - on_host(missing).astype(np.float64)
-    return found[0], found[1], Sum(present)
+    sizes = (n_blocks, n_strips, n_classes, n_columns)
+    merge((-(-found[0].size // 8),), (256,), (scratch, *map(np.int32, sizes), found[0], found[1]))
+    return found, missing
 
 
 def _sparse_powers(rows: DeviceRows, positions: IntArray, summary: Summary) -> tuple[Sum, Sum, Sum] | None:
@@ -459,7 +474,8 @@ def _counted_window(rows: DeviceRows, positions: IntArray) -> Window | None:
         (
             values, stride, rows.columns(positions), np.int32(len(positions)), rows.codes,
             rows.units if weighted else rows.codes, np.int64(rows.n_rows), cupy.asarray(low, dtype=cupy.int64),
-            cupy.asarray(sizes, dtype=cupy.int32), cupy.asarray(offsets, dtype=cupy.int64), np.int64(offsets[-1]), table,
+            cupy.asarray(sizes, dtype=cupy.int32), cupy.asarray(offsets, dtype=cupy.int64), np.int64(offsets[-1]),
+            table,
         ),
     )  # fmt: skip
     counted = rows.as_sum(table)
@@ -636,7 +652,7 @@ def _candidates(rows: DeviceRows, hashes: Any, capacity: int) -> Any:
     n_of_class = DeviceRows(rows.table, rows.codes, None, rows.n_classes).class_weight.high
     n_known = int(n_of_class.sum())
     wanted = places_of_class(capacity, int(np.count_nonzero(n_of_class))) + 1
-    factor = 2.0
+    factor = 1.2
     while True:
         limit = _hash_limit(factor * (capacity + 1) / max(n_known, 1))
         of_class = [max(limit, _hash_limit(factor * wanted / max(int(n), 1))) for n in n_of_class.tolist()]
@@ -649,7 +665,7 @@ def _candidates(rows: DeviceRows, hashes: Any, capacity: int) -> Any:
 
 def _hash_limit(share: float) -> int:
     """The hash below which such a share of the rows is expected, with room for chance."""
-    return LARGEST_HASH if share >= 0.5 else int(share * 1.1 * 2.0**64) + 2**54
+    return LARGEST_HASH if share >= 0.5 else int(share * 1.15 * 2.0**64)
 
 
 def _below(rows: DeviceRows, hashes: Any, limits: AnyArray) -> Any:

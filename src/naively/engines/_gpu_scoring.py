@@ -10,7 +10,7 @@ import numpy as np
 
 from naively._kernels.gpu import kernel
 from naively._table.device import DeviceTable
-from naively.engines._gpu_formulas import function, parsed, polynomial
+from naively.engines._gpu_formulas import Polynomial, function, parsed, polynomial
 from naively.errors import GapError, InputError
 from naively.typing import FloatArray, IntArray
 
@@ -40,6 +40,8 @@ class DeviceModel:
     points: list[FloatArray] = field(default_factory=list)
     tables: list[FloatArray] = field(default_factory=list)
     formulas: dict[str, int] = field(default_factory=dict)
+    is_whole: bool = True
+    """Whether nothing that all classes share is left out."""
 
     def __post_init__(self) -> None:
         self.columns = np.zeros(self.n_columns, dtype=COLUMN)
@@ -68,7 +70,8 @@ class DeviceModel:
         if np.any(said.get("missing", 0.0)):
             raise GapError("formula", "a missing cell says something, which formulas on a GPU cannot", [place])
         names = {name: np.asarray(value, dtype=np.float64) for name, value in said["parameters"].items()}
-        node, anchor = parsed(said["formula"]), self._anchor(names)
+        node = parsed(said["formula"])
+        anchor = _middle(polynomial(node, names, 0.0))
         terms = polynomial(node, names, anchor)
         if terms is not None and all(np.isfinite(np.asarray(term)).all() for term in terms):
             constant, slope, curve = (np.broadcast_to(term, self.n_classes) for term in terms)
@@ -81,14 +84,6 @@ class DeviceModel:
         table = np.stack([np.broadcast_to(one, self.n_classes) for one in parameters])
         self._add_table(place, FORMULA, np.zeros(0), table)
         self.columns[place]["size"] = number
-
-    @staticmethod
-    def _anchor(names: Mapping[str, FloatArray]) -> float:
-        """A number in the middle of the classes, so that the terms of a polynomial do not cancel."""
-        middle = names.get("mean", names.get("location"))
-        return (
-            0.0 if middle is None else float(np.mean(middle[np.isfinite(middle)])) if np.isfinite(middle).any() else 0.0
-        )
 
     def _add_labels(self, place: int, said: Mapping[str, Any]) -> None:
         values, rows = [], []
@@ -119,6 +114,15 @@ class DeviceModel:
         )
 
 
+def _middle(terms: Polynomial | None) -> float:
+    """Where the parabolas of the classes have their tops, on average: seen from there their terms do not cancel."""
+    if terms is None:
+        return 0.0
+    slope, curve = np.broadcast_arrays(*(np.asarray(term, dtype=np.float64) for term in terms[1:]))
+    tops = -slope[curve != 0] / (2 * curve[curve != 0])
+    return float(np.mean(tops)) if tops.size and np.isfinite(tops).all() else 0.0
+
+
 def device_model(factors: Sequence[Any], n_columns: int, n_classes: int) -> DeviceModel:
     """The estimates of a model as tables and formulas; a `GapError` says why there are none.
 
@@ -135,6 +139,7 @@ def device_model(factors: Sequence[Any], n_columns: int, n_classes: int) -> Devi
             raise GapError("as_table", "several columns say something together", factor.members.tolist())
         for member, said in zip(factor.members.tolist(), tables, strict=True):
             model.add(member, said)
+        model.is_whole &= factor.estimate.table_is_whole
         model.columns["least"][factor.members] = 2 * factor.estimate.positive or int(factor.estimate.nonnegative)
     return model
 
@@ -148,6 +153,8 @@ class DeviceScorer:
     bias : ndarray (classes,) or None
     device : int
     """
+
+    rows_per_thread = 0
 
     def __init__(self, model: DeviceModel, bias: FloatArray | None, device: int):
         import cupy
@@ -180,7 +187,7 @@ class DeviceScorer:
         out_type = "float" if finish and is_short_float(table) else "double"
         plain = positions is None and bool((self.model.columns["kind"] == POLYNOMIAL).all())
         plain &= not self.model.columns["least"].any() and table.n_columns == self.model.n_columns
-        n_per_thread = 1 if table.values.dtype.itemsize > 4 else 2
+        n_per_thread = self.rows_per_thread or (1 if table.values.dtype.itemsize > 4 else 2)
         name = "add_polynomials" if plain else "add_scores"
         add = self._kernel(table, name, CLASSES=chunk, ROWS=n_per_thread, OUT=out_type)
         with np.errstate(invalid="ignore"):

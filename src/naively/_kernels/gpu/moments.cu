@@ -13,26 +13,55 @@
 //   IN_SHARED             1 if the sums of a block are in shared memory, 0 if in its part of `scratch`
 //   WEIGHTED              1 if rows have weights; then the weight of the known cells is a third sum
 //   PAIRS                 1 if a lane's two columns are neighbours that one load brings
+//   EXACT                 1 if what rounding leaves out is kept beside every sum, as on the host: the result then is, but
+//                         for the last of some 100 bits, the sum itself
 
 #define STRIP 64
-#define PARTS (WEIGHTED ? 3 : 2)
+#define SUMS (WEIGHTED ? 3 : 2)
+#define PARTS (EXACT ? 2 * SUMS : SUMS)
 
-struct Lane { double sum[2], square[2], weight[2]; };
+struct Lane { double high[SUMS][2], low[SUMS][2]; };
+
+// Add a number to a sum; what rounding leaves out goes to `low` where it is kept.
+__device__ __forceinline__ void add_to(double& high, double& low, double term, double error) {
+#if EXACT
+    const double total = high + term, rounded = total - high;
+    low += ((high - (total - rounded)) + (term - rounded)) + error;
+    high = total;
+#else
+    high += term;
+#endif
+}
 
 __device__ __forceinline__ void add_cell(Lane& lane, int side, TYPE cell, double anchor, double weight, int& n_missing) {
     if (is_missing(cell)) {
         n_missing++;
         return;
     }
-    double distance = as_double(cell) - anchor;
+    const double value = as_double(cell), distance = value - anchor;
+#if EXACT
+    const double taken = distance - value;  // what is left out of the distance, and of the products below
+    const double left = (value - (distance - taken)) - (anchor + taken);
 #if WEIGHTED
-    double weighed = weight * distance;
-    lane.sum[side] += weighed;
-    lane.square[side] = fma(weighed, distance, lane.square[side]);
-    lane.weight[side] += weight;
+    const double weighed = weight * distance, rest = fma(weight, distance, -weighed) + weight * left;
 #else
-    lane.sum[side] += distance;
-    lane.square[side] = fma(distance, distance, lane.square[side]);
+    const double weighed = distance, rest = left;
+#endif
+    const double product = weighed * distance;
+    add_to(lane.high[0][side], lane.low[0][side], weighed, rest);
+    add_to(lane.high[1][side], lane.low[1][side], product,
+           fma(weighed, distance, -product) + rest * distance + weighed * left);
+#if WEIGHTED
+    add_to(lane.high[2][side], lane.low[2][side], weight, 0.0);
+#endif
+#elif WEIGHTED
+    const double weighed = weight * distance;
+    lane.high[0][side] += weighed;
+    lane.high[1][side] = fma(weighed, distance, lane.high[1][side]);
+    lane.high[2][side] += weight;
+#else
+    lane.high[0][side] += distance;
+    lane.high[1][side] = fma(distance, distance, lane.high[1][side]);
 #endif
 }
 
@@ -42,6 +71,22 @@ __device__ __forceinline__ double* place_of(double* sums, int64 stride, int code
     return sums + (code * PARTS + part) * STRIP + column;
 #else
     return sums + ((int64)part * stride) + (int64)code * STRIP + column;
+#endif
+}
+
+// Add to a block's sum of a class and a column.
+__device__ __forceinline__ void add_part(
+    double* sums, int64 stride, int code, int part, int column, double high, double low
+) {
+    double* at = place_of(sums, stride, code, part, column);
+#if EXACT
+    double* rest = place_of(sums, stride, code, SUMS + part, column);
+    double total = *at, error = *rest;
+    add_to(total, error, high, low);
+    *at = total;
+    *rest = error;
+#else
+    *at += high;
 #endif
 }
 
@@ -154,7 +199,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
         while (i < end) {
             while (first[code + 1] <= i) code++;
             const int stop = min(first[code + 1], end);
-            Lane lane_sums = {{0, 0}, {0, 0}, {0, 0}};
+            Lane lane_sums = {};
             int n_missing[2] = {0, 0};
             double anchor[2];
             for (int side = 0; side < 2; side++)
@@ -201,33 +246,27 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
                     atomicAdd(&missing[(int64)code * n_columns + strip + place[side]], (uint64)n_missing[side]);
             // A class that other warps have rows of, too, waits for the end of the tile.
             const bool alone = first[code] >= begin && first[code + 1] <= end;
-            if (alone) {
+            double* to = border + (warp * 2 + (from_begin ? 0 : 1)) * PARTS * STRIP;
+            if (!alone && lane == 0) border_class[warp * 2 + (from_begin ? 0 : 1)] = code;
+#pragma unroll
+            for (int part = 0; part < SUMS; part++)
+#pragma unroll
                 for (int side = 0; side < 2; side++) {
-                    *place_of(sums, stride, code, 0, place[side]) += lane_sums.sum[side];
-                    *place_of(sums, stride, code, 1, place[side]) += lane_sums.square[side];
-#if WEIGHTED
-                    *place_of(sums, stride, code, 2, place[side]) += lane_sums.weight[side];
-#endif
+                    if (alone) {
+                        add_part(sums, stride, code, part, place[side], lane_sums.high[part][side], lane_sums.low[part][side]);
+                    } else {
+                        to[part * STRIP + place[side]] = lane_sums.high[part][side];
+                        if (EXACT) to[(SUMS + part) * STRIP + place[side]] = lane_sums.low[part][side];
+                    }
                 }
-            } else {
-                const int slot = warp * 2 + (from_begin ? 0 : 1);
-                double* to = border + slot * PARTS * STRIP;
-                if (lane == 0) border_class[slot] = code;
-                for (int side = 0; side < 2; side++) {
-                    to[place[side]] = lane_sums.sum[side];
-                    to[STRIP + place[side]] = lane_sums.square[side];
-#if WEIGHTED
-                    to[2 * STRIP + place[side]] = lane_sums.weight[side];
-#endif
-                }
-            }
         }
         __syncthreads();
-        for (int item = thread; item < PARTS * STRIP; item += WARPS * 32) {
+        for (int item = thread; item < SUMS * STRIP; item += WARPS * 32) {
             const int part = item / STRIP, column = item % STRIP;
             for (int slot = 0; slot < WARPS * 2; slot++) {
-                const int shared_class = border_class[slot];
-                if (shared_class >= 0) *place_of(sums, stride, shared_class, part, column) += border[slot * PARTS * STRIP + item];
+                const double* from = border + slot * PARTS * STRIP + item;
+                if (border_class[slot] >= 0)
+                    add_part(sums, stride, border_class[slot], part, column, *from, EXACT ? from[SUMS * STRIP] : 0.0);
             }
         }
         __syncthreads();
@@ -240,25 +279,36 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
 #endif
 }
 
-// Add up the parts of all blocks, in the order of the blocks, keeping what rounding leaves out.
+// Add up the parts of all blocks, a warp for each sum, in an order that the number of blocks alone decides; what rounding
+// leaves out is kept.
 extern "C" __global__ void merge_blocks(
-    const double* __restrict__ scratch, int n_blocks, int n_strips, int n_classes, int n_columns, int n_parts,
+    const double* __restrict__ scratch, int n_blocks, int n_strips, int n_classes, int n_columns,
     double* __restrict__ high, double* __restrict__ low
 ) {
-    const int64 item = (int64)blockIdx.x * blockDim.x + threadIdx.x;  // (part, class, column)
-    if (item >= (int64)n_parts * n_classes * n_columns) return;
+    const int64 item = ((int64)blockIdx.x * blockDim.x + threadIdx.x) >> 5;  // (part, class, column)
+    const int lane = threadIdx.x & 31;
+    if (item >= (int64)SUMS * n_classes * n_columns) return;
     const int column = item % n_columns, code = item / n_columns % n_classes, part = item / n_columns / n_classes;
-    const int64 strip_size = (int64)n_parts * n_classes * STRIP;
+    const int64 strip_size = (int64)PARTS * n_classes * STRIP;
     const double* at = scratch + (column / STRIP) * strip_size + ((int64)part * n_classes + code) * STRIP + column % STRIP;
     double total = 0.0, error = 0.0;
-    for (int block = 0; block < n_blocks; block++) {
-        const double term = at[(int64)block * n_strips * strip_size];
+    for (int block = lane; block < n_blocks; block += 32) {
+        const double* here = at + (int64)block * n_strips * strip_size;
+        const double term = *here, rest = EXACT ? here[(int64)SUMS * n_classes * STRIP] : 0.0;
         const double sum = total + term, rounded = sum - total;
-        error += (total - (sum - rounded)) + (term - rounded);
+        error += ((total - (sum - rounded)) + (term - rounded)) + rest;
         total = sum;
     }
-    high[item] = total;
-    low[item] = error;
+    for (int step = 16; step; step >>= 1) {
+        const double term = __shfl_down_sync(~0u, total, step), rest = __shfl_down_sync(~0u, error, step);
+        const double sum = total + term, rounded = sum - total;
+        error += ((total - (sum - rounded)) + (term - rounded)) + rest;
+        total = sum;
+    }
+    if (lane == 0) {
+        high[item] = total;
+        low[item] = error;
+    }
 }
 
 // The first row of each class among the first `n_rows`: `rows` starts at a number that is no row.

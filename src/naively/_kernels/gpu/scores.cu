@@ -187,6 +187,20 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_scores(
     finish_rows(scores, start, n_rows, chunk, n_classes, prior, finish, n_impossible, room.staged, out);
 }
 
+// Copy a cell to shared memory; cells of 4 and 8 bytes on their own way, so that many are under way at once.
+__device__ __forceinline__ void copy_cell(TYPE* to, const TYPE* from) {
+    if (sizeof(TYPE) == 4 || sizeof(TYPE) == 8) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
+                     "n"(sizeof(TYPE) == 8 ? 8 : 4));
+    } else {
+        *to = __ldcs(from);
+    }
+}
+
+__device__ __forceinline__ void wait_for_copies() {
+    if (sizeof(TYPE) == 4 || sizeof(TYPE) == 8) asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 // Where all columns are polynomials and stand in the order of the table: the usual case, without a look at what they are.
 extern "C" __global__ void __launch_bounds__(THREADS) add_polynomials(
     const TYPE* __restrict__ cells, int64 row_stride, int64 n_rows, const Column* __restrict__ columns, int n_columns,
@@ -194,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_polynomials(
     const double* __restrict__ tables, const double* __restrict__ base, const double* __restrict__ prior, int n_classes,
     int finish, int64* __restrict__ bad, int* __restrict__ n_impossible, OUT* __restrict__ out
 ) {
-    constexpr int width_of_tile = 32;
+    constexpr int width_of_tile = sizeof(TYPE) * ROWS > 8 ? 16 : 32;
     typedef TYPE Cells[THREADS * ROWS + 1];
     __shared__ Room<Cells, width_of_tile> room;
     Cells* tile = room.cells;
@@ -202,7 +216,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_polynomials(
     __shared__ double anchors[width_of_tile];
     const int chunk = blockIdx.y * CLASSES, n = min(CLASSES, n_classes - chunk);
     const int64 start = (int64)blockIdx.x * THREADS * ROWS;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     double scores[ROWS][CLASSES];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
@@ -217,14 +230,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_polynomials(
             coefficients[j][k] = k < n ? polynomials[(int64)(first + j) * n_classes + chunk + k] : make_double2(0.0, 0.0);
         }
         for (int i = threadIdx.x; i < width; i += THREADS) anchors[i] = columns[first + i].anchor;
-        if (lane < width) {
-            const TYPE* from = cells + (start + warp) * row_stride + first + lane;
+        const int column = threadIdx.x % width_of_tile;
+        if (column < width) {
+            constexpr int step = THREADS / width_of_tile;
+            const TYPE* from = cells + (start + threadIdx.x / width_of_tile) * row_stride + first + column;
 #pragma unroll 16
-            for (int r = warp; r < THREADS * ROWS; r += THREADS / 32) {
-                if (start + r < n_rows) tile[lane][r] = __ldcs(from);
-                from += (THREADS / 32) * row_stride;
+            for (int r = threadIdx.x / width_of_tile; r < THREADS * ROWS; r += step) {
+                if (start + r < n_rows) copy_cell(&tile[column][r], from);
+                from += step * row_stride;
             }
         }
+        wait_for_copies();
         __syncthreads();
         for (int j = 0; j < width; j++) {
             double x[ROWS];
