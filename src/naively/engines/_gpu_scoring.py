@@ -154,8 +154,6 @@ class DeviceScorer:
     device : int
     """
 
-    rows_per_thread = 0
-
     def __init__(self, model: DeviceModel, bias: FloatArray | None, device: int):
         import cupy
 
@@ -187,7 +185,7 @@ class DeviceScorer:
         out_type = "float" if finish and is_short_float(table) else "double"
         plain = positions is None and bool((self.model.columns["kind"] == POLYNOMIAL).all())
         plain &= not self.model.columns["least"].any() and table.n_columns == self.model.n_columns
-        n_per_thread = self.rows_per_thread or (1 if table.values.dtype.itemsize > 4 else 2)
+        n_per_thread = 1 if table.values.dtype.itemsize > 4 else 2
         name = "add_polynomials" if plain else "add_scores"
         add = self._kernel(table, name, CLASSES=chunk, ROWS=n_per_thread, OUT=out_type)
         with np.errstate(invalid="ignore"):
