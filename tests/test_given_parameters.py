@@ -279,11 +279,11 @@ def test_a_tree_of_one_column_is_a_column():
 )
 def test_without_a_prior_the_data_have_no_probability(options, says):
     X = [[0], [1], [1]] if "families" in options else [["a"], ["b"], ["b"]]
-    with pytest.raises(ParameterError, match=says):
+    with pytest.raises(RecipeError, match=says):
         _ = NaiveBayes("textbook", **options).fit(X, [0, 1, 1]).log_marginal_likelihood_
 
 
 def test_numbers_have_no_proper_prior():
     model = NaiveBayes("textbook", prior="uniform").fit([[1.0], [2.0], [3.0]], [0, 1, 1])
-    with pytest.raises(ParameterError, match="no prior under which"):
+    with pytest.raises(RecipeError, match="no prior under which"):
         _ = model.log_marginal_likelihood_

@@ -269,7 +269,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ...     },
         ... )
         >>> model.predict_proba({"weight": [6.0], "coat": ["plain"]}).round(3).tolist()
-        [[0.723, 0.277]]
+        [[0.857, 0.143]]
         >>> model.sample(2, y="cat", seed=0)[0]["coat"].tolist()
         ['striped', 'striped']
         """
@@ -1243,7 +1243,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         It takes labels, yes and no, or Multinomial counts, or the tables of a `TAN`, and a smoothing of the class prior
         (``prior_smoothing="laplace"``) unless the prior is given. Densities of numbers have no proper prior here, so
-        that P(D) is not defined: they raise `ParameterError`.
+        that P(D) is not defined: they raise `RecipeError`.
 
         Examples
         --------
@@ -1267,7 +1267,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return counted(weight, log_prior(self.class_prior_))
         concentration = prior_counts(self._prior_rule(), weight[None], self.classes_.tolist())
         if (concentration <= 0).any():
-            raise ParameterError(
+            raise RecipeError(
                 "log_marginal_likelihood_ needs a prior of the class probabilities: prior_smoothing='laplace' takes "
                 "all alike, and prior={...} gives them."
             )

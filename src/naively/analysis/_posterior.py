@@ -11,7 +11,7 @@ import numpy as np
 from naively._schema import Schema
 from naively._scoring.model import Factor, statistics_of
 from naively._table.results import Columns, Result
-from naively.errors import GapError, ParameterError
+from naively.errors import GapError, ParameterError, RecipeError
 from naively.smoothing import Smoothing
 from naively.statistics._statistics import Statistics
 from naively.typing import Label
@@ -104,7 +104,7 @@ def posterior_of(
         try:
             found = factor.family.posterior(tables, smoothing)
         except GapError as gap:
-            raise _refusal("posterior", names[0], factor, gap) from None
+            raise ParameterError(_refusal("posterior", names[0], factor, gap)) from None
         for place, (name, parameters) in enumerate(zip(names, found, strict=True)):
             columns[name] = {key: dict(zip(classes, own, strict=True)) for key, own in parameters.items()}
             if factor.family.values_of(factor.estimate, place) is not None:
@@ -122,8 +122,8 @@ def factor_log_marginal_likelihood(
         return float(factor.family.log_marginal_likelihood(tables, smoothing))
     except GapError as gap:
         name = schema.names[int(factor.members[0])]
-        raise _refusal("log_marginal_likelihood_", name, factor, gap) from None
+        raise RecipeError(_refusal("log_marginal_likelihood_", name, factor, gap)) from None
 
 
-def _refusal(asked: str, name: str, factor: Factor, gap: GapError) -> ParameterError:
-    return ParameterError(f"{asked}: column {name!r} is read by {factor.family!r}, which {gap.reason}.")
+def _refusal(asked: str, name: str, factor: Factor, gap: GapError) -> str:
+    return f"{asked}: column {name!r} is read by {factor.family!r}, which {gap.reason}."
