@@ -1579,7 +1579,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         self._require_density("log_likelihood")
         self._require_no_stacking("log_likelihood")
-        table, classes, codes, weights = self._read_batch(X, y, sample_weight)
+        table, classes, codes, weights = read_rows(X, y, sample_weight)
         known = np.array([self._class_code(label, "y") for label in classes.tolist()], dtype=np.int64)[codes]
         with np.errstate(divide="ignore"):
             joint = self._joint_log_density(table)[np.arange(len(codes)), known]

@@ -100,7 +100,7 @@ class e1071(_OtherSystem):  # noqa: N801
 
     def __str__(self) -> str:
         """What R prints of the fitted model: the class prior, means and standard deviations, probabilities."""
-        from naively._export.r_tables import as_printed_by_e1071
+        from naively.analysis._r_tables import as_printed_by_e1071
 
         return as_printed_by_e1071(self) if self._is_fitted() else repr(self)
 
