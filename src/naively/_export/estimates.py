@@ -71,11 +71,13 @@ def part_types() -> dict[str, type]:
 
 @cache
 def _family_estimates(families: tuple[type[Family], ...]) -> tuple[type, ...]:
-    found = []
+    found: list[type] = []
     for family in families:
         returned = get_type_hints(family.estimate)["return"]
         kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
-        found += [kind for kind in kinds if is_dataclass(kind) and issubclass(kind, Estimate)]
+        found += [
+            kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, Estimate)
+        ]
     return tuple(found)
 
 
@@ -126,11 +128,12 @@ class _Writer:
 
     def _part(self, value: Any) -> int:
         if id(value) not in self._places:
-            name = type(value).__name__
-            if self._types.get(name) is not type(value):
+            kind: Any = type(value)
+            name = kind.__name__
+            if self._types.get(name) is not kind:
                 raise UnwritableError(f"an estimate holds a {name}, which a model file cannot hold")
             hidden = LEFT_OUT.get(name, ())
-            given = {one.name: self.value(getattr(value, one.name)) for one in fields(value) if one.name not in hidden}
+            given = {one.name: self.value(getattr(value, one.name)) for one in fields(kind) if one.name not in hidden}
             self._places[id(value)] = len(self.parts), value
             self.parts.append({"type": name, **given})
         return self._places[id(value)][0]
@@ -153,10 +156,12 @@ def scorer_from(entry: Mapping[str, Any], schema: Schema, n_classes: int) -> Sco
     reader = _Reader(Known(n_classes, len(schema.names)))
     reader.read(entry["parts"])
     whole = entry["whole"]
-    scorer: Any
+    scorer: Scorer | PooledScorer
     if "pooled" in whole:
-        scorer = reader.value(whole["pooled"])
-        require(isinstance(scorer, PooledScorer), "an answer needs a pool")
+        pooled = reader.value(whole["pooled"])
+        if not isinstance(pooled, PooledScorer):
+            raise ModelFileError("an answer needs a pool")
+        scorer = pooled
     else:
         factors, bias, left_out = (reader.value(whole[name]) for name in ("factors", "bias", "left_out"))
         require(isinstance(factors, tuple) and all(isinstance(one, Factor) for one in factors), "factors were expected")

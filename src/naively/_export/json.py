@@ -339,7 +339,7 @@ def _class_rows_from(content: Mapping[str, Any], n_classes: int) -> AnyArray | N
 
 def _notes_from(content: Mapping[str, Any]) -> dict[str, Any]:
     told = content.get("about", {})
-    notes = told.get("notes", {}) if isinstance(told, dict) else None
+    notes: Any = told.get("notes", {}) if isinstance(told, dict) else None
     require(isinstance(notes, dict), "notes were expected")
     return dict(notes)
 
