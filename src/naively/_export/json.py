@@ -86,6 +86,8 @@ VERSION = 2
 READ = (1, 2)
 """The versions that are read; what the first did not have is computed when it is asked for."""
 
+YOUNGER = frozenset({"ignore"})
+"""Parameters that files written before there were these do not have."""
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024
 """The format is named among so many characters at the start of a file or, if its keys were sorted, at the end."""
@@ -358,7 +360,7 @@ def _model_from(content: Mapping[str, Any]) -> NaiveBayes:
     make = _model_class(content["model"])
     known = make().get_params(deep=False)
     parameters = {name: _decoded(value) for name, value in content["parameters"].items()}
-    odd = sorted(parameters.keys() ^ known.keys())
+    odd = sorted((parameters.keys() - known.keys()) | (known.keys() - parameters.keys() - YOUNGER))
     require(not odd, f"unknown or absent parameters: {odd!r:.200}")
     return make(**parameters)
 

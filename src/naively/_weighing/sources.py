@@ -399,3 +399,22 @@ class WeighedEstimate(Estimate):
     def describe(self) -> dict[str, Any]:
         """The parameters of the family, and what its evidence is multiplied by."""
         return {**self.estimate.describe(), "evidence_weight": self.weights}
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """The tables of the family, weighed; a formula says in ``contrast`` what it is to be weighed by."""
+        parts = zip(self.estimate.as_table(), self.weights.T, self.known.T, self.missing.T, strict=True)
+        return [_weighed_table(*part) for part in parts]
+
+
+def _weighed_table(
+    table: dict[str, Any], weights: FloatArray, known: FloatArray, missing: FloatArray
+) -> dict[str, Any]:
+    """What a column says once its evidence is centred and weighed: folded into its table where that is exact."""
+    if table["kind"] == "nothing":
+        return {"kind": "steps", "cuts": np.empty(0), "evidence": known[:, None], "missing": missing}
+    said = table.get("evidence")
+    bent = table["kind"] == "curve" and said is not None and not np.ptp(said, axis=0).max(initial=0.0) < FARTHEST
+    if said is None or bent:
+        return {**table, "missing": missing, "contrast": {"weights": weights, "known": known}}
+    folded = contrasted(said.T).T * weights[:, None] + known[:, None]
+    return {**table, "evidence": folded, "missing": missing}

@@ -367,6 +367,10 @@ class WeighedText(TextsEstimate):
         names, said = self.estimate.of_tokens(text)
         return names, said * self.weights
 
+    def length_factor(self, text: str) -> float:
+        """What the evidence of all tokens of a text is multiplied by, for its length."""
+        return float(self.estimate.pool.stretch(self.estimate.scorers[0].read([text]).lengths)[0])
+
     def describe(self) -> dict[str, Any]:
         """How the column's scores are joined and weighed."""
         pool = self.estimate.pool
