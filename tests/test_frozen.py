@@ -236,7 +236,10 @@ def test_a_file_tells_about_its_model(model, tmp_path):
     told = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))["content"]["about"]
     assert told["rows"] == 120.0
     assert told["record"] == model.json_schema()
-    assert told["saved"].endswith("+00:00")
+    assert told["learnt"].endswith("+00:00")
+    loaded = load(tmp_path / "m.json")
+    loaded.save(tmp_path / "n.json")
+    assert (tmp_path / "n.json").read_bytes() == (tmp_path / "m.json").read_bytes()
 
 
 def test_the_schema_of_a_record():

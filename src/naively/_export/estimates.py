@@ -18,6 +18,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from naively._export.estimate_checks import CHECKS, Known, check_scorer
+from naively._read_only import fields_of
 from naively._schema import Schema
 from naively._scoring.model import Factor, LeftOutRows, Scorer
 from naively._table.read import read_table
@@ -128,12 +129,11 @@ class _Writer:
 
     def _part(self, value: Any) -> int:
         if id(value) not in self._places:
-            kind: Any = type(value)
-            name = kind.__name__
-            if self._types.get(name) is not kind:
+            name = type(value).__name__
+            if self._types.get(name) is not type(value):
                 raise UnwritableError(f"an estimate holds a {name}, which a model file cannot hold")
             hidden = LEFT_OUT.get(name, ())
-            given = {one.name: self.value(getattr(value, one.name)) for one in fields(kind) if one.name not in hidden}
+            given = {one: self.value(getattr(value, one)) for one in fields_of(value) if one not in hidden}
             self._places[id(value)] = len(self.parts), value
             self.parts.append({"type": name, **given})
         return self._places[id(value)][0]
@@ -285,7 +285,7 @@ def _probe(scorer: Scorer | PooledScorer, schema: Schema, n_classes: int) -> Non
         name: _probing_cells(kind, labels.get(place, ()))
         for place, (name, kind) in enumerate(zip(schema.names, schema.kinds, strict=True))
     }
-    table, positions = schema.matched(read_table(columns))
+    table, positions = read_table(columns), None  # which has the columns of the model, in their order
     found = np.full((table.n_rows, n_classes), np.nan)
 
     def finish(scores: AnyArray, rows: slice) -> None:
