@@ -235,6 +235,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['cat', 'dog']
     """
 
+    _state: State
+    """All that was learnt; a model that is not fitted has none."""
+
     _takes_new_columns = True
     """Whether `partial_fit` learns columns that were not there at first."""
 

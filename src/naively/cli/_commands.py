@@ -50,6 +50,18 @@ def _writable(path: Path | None) -> Path | None:
 
 
 @app.command()
+def warm() -> None:
+    """Compile the hot loops into Numba's cache ahead of time, as a container's build may want to."""
+    from rich.console import Console
+
+    from naively._warming import compile_kernels
+
+    console = Console(highlight=False)
+    for work, seconds in compile_kernels():
+        console.print(f"{seconds:6.1f} s  {work}")
+
+
+@app.command()
 def demo(
     output: Annotated[
         Path | None,

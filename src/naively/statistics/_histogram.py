@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from naively._kernels import repays_compiler
+from naively._kernels import repays_compiler, with_reference
 from naively.errors import ForgetError
 from naively.statistics._plain import ascends, floats_from, require, whole_from, whole_numbers_from
 from naively.statistics._sums import WEIGHT_NOISE
@@ -100,6 +100,7 @@ class Histogram:
         return cls(0, np.empty(0, np.int64), np.empty((n_classes, 0)), cap)
 
     @classmethod
+    @with_reference
     def of(
         cls, values: FloatArray, codes: IntArray, n_classes: int, weights: FloatArray | None = None, cap: int = CAP
     ) -> Histogram:
