@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import update_wrapper
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -77,6 +77,9 @@ from naively.typing import (
     TargetLike,
     WeightsLike,
 )
+
+if TYPE_CHECKING:
+    from naively._export.sql import SQLModel
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -562,6 +565,59 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from naively._export.python import to_python
 
         return to_python(self)
+
+    @of_one_state
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        *,
+        keep: Sequence[str] = (),
+        prefix: str = "naively",
+        inline: int = 12,
+    ) -> SQLModel:
+        """The model as one SELECT that answers, within 1e-9, as `predict_proba` does.
+
+        Look-ups of many values, and the curves of "auto", lie in model tables beside the query: execute `statements`
+        once, and `query` as often as there are rows to answer. The columns of the table must have the names and types
+        that the model has learnt. A number that the model would refuse, infinity for example, is read as missing.
+
+        Parameters
+        ----------
+        table : str or tuple of str
+            The table or view that holds the rows, in one part or qualified: ``("main", "visitors")``.
+        dialect : "duckdb", "postgres", "sqlite" or "spark"
+        keep : sequence of str, default=()
+            Columns of the table to have beside the answer: its key, as a rule.
+        prefix : str, default="naively"
+            How the names of the model tables begin; they lie beside the table.
+        inline : int, default=12
+            The most values, or bins, of a column that are written into the query and need no table.
+
+        Returns
+        -------
+        SQLModel
+            With `query`, `statements`, `tables` and `script()`. The columns of the answer are those to `keep`,
+            `prediction`, and ``probability_<class>`` for each class.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> import sqlite3
+        >>> db = sqlite3.connect(":memory:")
+        >>> _ = db.execute("CREATE TABLE pets (name TEXT, coat TEXT)")
+        >>> _ = db.execute("INSERT INTO pets VALUES ('Tom', 'striped'), ('Rex', 'plain'), ('Bo', NULL)")
+        >>> db.execute(model.to_sql("pets", "sqlite", keep=["name"]).query).fetchall()[0][:2]
+        ('Tom', 'cat')
+        """
+        from naively._export.sql import to_sql
+
+        return to_sql(self, table, dialect, keep, prefix, inline)
 
     # -- what was learnt -----------------------------------------------------------------------------------------------
 
