@@ -137,7 +137,7 @@ class _Writer:
         if column.contrast is not None:
             if column.kind != "formula":
                 raise GapError(f"Column {column.name!r} has a curve too steep to be weighed in SQL.", "is too steep")
-            self.raw |= {f"r{place}_{code}": text for code, text in enumerate(said)}
+            self.raw |= {f"r{place}_{code}": text or "" for code, text in enumerate(said)}
             self.contrasts.append((place, column))
             said = [self._weighed(place, code, column) for code in self.codes]
         for code, text in enumerate(said):

@@ -278,6 +278,9 @@ class Family:
     uncertain: ClassVar[Any] = Gap("has no posterior distribution in closed form")
     """From ``(estimate, tables, smoothing, block)`` to the evidence of the rows of a block as it is `Uncertain`."""
 
+    as_words: ClassVar[Any] = Gap("reads no words")
+    """From nothing to nothing, where the evidence of a text is told by what each word, and each two in a row, says."""
+
     as_member: ClassVar[Any] = Gap("reads neither labels nor numbers that a factor can join")
     """From nothing to the `Member` that a column of this family is in a factor of several columns."""
 
