@@ -790,6 +790,43 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from naively._export.sql import to_sql
 
         return to_sql(self, table, dialect, keep, prefix, inline)
+
+    @of_one_state
+    def to_onnx(self, *, missing: str = "") -> Any:
+        """The model as an ONNX graph that answers, within 1e-6, as `predict_proba` does.
+
+        It has an input of shape (rows, 1) for each column, by its name: float64 for numbers and booleans, in which NaN
+        is missing, and text for labels. A model of an array of numbers has the one input "X". The outputs are `label`
+        and `probabilities`. A number that the model would refuse, infinity for example, is read as missing.
+
+        Parameters
+        ----------
+        missing : str, default=""
+            The text that stands for a missing cell in columns of text; no label.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Write it with ``onnx.save(graph, path)``, or run it with ONNX Runtime.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> import numpy as np, onnxruntime
+        >>> X, y = np.array([[1.0], [2.0], [8.0], [9.0]]), ["low", "low", "high", "high"]
+        >>> graph = NaiveBayes("textbook").fit(X, y).to_onnx()
+        >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+        >>> session.run(["label"], {"X": np.array([[1.5], [7.0]])})[0].tolist()
+        ['low', 'high']
+        """
+        from naively._export.onnx import to_onnx
+
+        return to_onnx(self, missing)
+
     def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
         """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
 

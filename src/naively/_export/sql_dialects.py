@@ -150,7 +150,16 @@ class SQLite(Dialect):
 
 
 class Spark(Dialect):
-    """Spark SQL computes a stage once if it is the row of a lateral view."""
+    """Spark SQL computes a stage once if it is the row of a lateral view, and replaces ``${x}`` wherever it stands."""
+
+    def name_of(self, *parts: str) -> str:
+        for part in parts:
+            if "${" in part:
+                raise GapError(f"The name {part!r} holds a variable of Spark SQL. Rename the column.", "holds '${'")
+        return super().name_of(*parts)
+
+    def literal(self, value: Label) -> str:
+        return super().literal(value).replace("$", "\\u0024") if isinstance(value, str) else super().literal(value)
 
     def stage(self, name: str, source: str, carried: Sequence[str], made: Mapping[str, str], heavy: bool = True) -> str:
         if not heavy or not made:
