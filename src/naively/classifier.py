@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -92,6 +92,9 @@ from naively.typing import (
     TargetLike,
     WeightsLike,
 )
+
+if TYPE_CHECKING:
+    from naively._export.sql import SQLModel
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -791,6 +794,95 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from naively._export.python import to_python
 
         return to_python(self)
+
+    @of_one_state
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        *,
+        keep: Sequence[str] = (),
+        prefix: str = "naively",
+        inline: int = 12,
+    ) -> SQLModel:
+        """The model as one SELECT that answers, within 1e-9, as `predict_proba` does.
+
+        Look-ups of many values, and the curves of "auto", lie in model tables beside the query: execute `statements`
+        once, and `query` as often as there are rows to answer. The columns of the table must have the names and types
+        that the model has learnt. A number that the model would refuse, infinity for example, is read as missing.
+
+        Parameters
+        ----------
+        table : str or tuple of str
+            The table or view that holds the rows, in one part or qualified: ``("main", "visitors")``.
+        dialect : "duckdb", "postgres", "sqlite" or "spark"
+        keep : sequence of str, default=()
+            Columns of the table to have beside the answer: its key, as a rule.
+        prefix : str, default="naively"
+            How the names of the model tables begin; they lie beside the table.
+        inline : int, default=12
+            The most values, or bins, of a column that are written into the query and need no table.
+
+        Returns
+        -------
+        SQLModel
+            With `query`, `statements`, `tables` and `script()`. The columns of the answer are those to `keep`,
+            `prediction`, and ``probability_<class>`` for each class.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> import sqlite3
+        >>> db = sqlite3.connect(":memory:")
+        >>> _ = db.execute("CREATE TABLE pets (name TEXT, coat TEXT)")
+        >>> _ = db.execute("INSERT INTO pets VALUES ('Tom', 'striped'), ('Rex', 'plain'), ('Bo', NULL)")
+        >>> db.execute(model.to_sql("pets", "sqlite", keep=["name"]).query).fetchall()[0][:2]
+        ('Tom', 'cat')
+        """
+        from naively._export.sql import to_sql
+
+        return to_sql(self, table, dialect, keep, prefix, inline)
+
+    @of_one_state
+    def to_onnx(self, *, missing: str = "") -> Any:
+        """The model as an ONNX graph that answers, within 1e-6, as `predict_proba` does.
+
+        It has an input of shape (rows, 1) for each column, by its name: float64 for numbers and booleans, in which NaN
+        is missing, and text for labels. A model of an array of numbers has the one input "X". The outputs are `label`
+        and `probabilities`. A number that the model would refuse, infinity for example, is read as missing.
+
+        Parameters
+        ----------
+        missing : str, default=""
+            The text that stands for a missing cell in columns of text; no label.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Write it with ``onnx.save(graph, path)``, or run it with ONNX Runtime.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> import numpy as np, onnxruntime
+        >>> X, y = np.array([[1.0], [2.0], [8.0], [9.0]]), ["low", "low", "high", "high"]
+        >>> graph = NaiveBayes("textbook").fit(X, y).to_onnx()
+        >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+        >>> session.run(["label"], {"X": np.array([[1.5], [7.0]])})[0].tolist()
+        ['low', 'high']
+        """
+        from naively._export.onnx import to_onnx
+
+        return to_onnx(self, missing)
 
     def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
         """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
