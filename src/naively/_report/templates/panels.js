@@ -51,8 +51,9 @@ function labelPanel(col) {
 function numberPanel(col) {
   const hist = col.histogram, curve = col.density, lo = hist ? hist.edges[0] : col.at[0], hi = hist ? hist.edges.at(-1) : col.at.at(-1), X = x => 100 * (x - lo) / (hi - lo || 1), by = groups();
   const bars1 = hist ? by.map(group => { const l = together(hist.counts, group), n = sumOf(l) || 1; return l.map((x, b) => x / n / (hist.edges[b + 1] - hist.edges[b])); }) : [];
-  const lines = curve && !MANY ? curve.by_class : [];
-  if (!hist && !lines.length) return h("p", { class: "small soft" }, "Neither counts nor a density of this column are known.");
+  const mean = group => { const w = group.map(k => Math.exp(LP[k])), n = sumOf(w) || 1; return curve.at.map((_, i) => sumOf(group.map((k, g2) => w[g2] * curve.by_class[k][i])) / n); };
+  const lines = curve ? by.map(mean) : [];
+  if (!hist && !lines.length) return h("p", { class: "small soft" }, "How it is distributed is not known here; rows given to the report would show it.");
   const top = Math.min(Math.max(...lines.flat(), ...bars1.flat()), hist ? 1.6 * Math.max(...bars1.flat()) : Infinity) || 1, Y = y => (100 - 96 * Math.min(y / top, 1)).toFixed(2);
   const steps = l => "M0 100" + l.map((y, b) => `L${X(hist.edges[b]).toFixed(2)} ${Y(y)}L${X(hist.edges[b + 1]).toFixed(2)} ${Y(y)}`).join("") + "L100 100Z";
   const path = l => "M" + l.map((y, i) => `${X(curve.at[i]).toFixed(2)} ${Y(y)}`).join("L");
