@@ -222,7 +222,7 @@ def drift():
     """What has changed from the first half of the rows to the second."""
     X, y = load_iris(return_X_y=True)
     first = NaiveBayes().fit(X[::2], y[::2])
-    return plot_drift(first, NaiveBayes().fit(X[1::2] + [0.0, 0.0, 0.4, 0.0], y[1::2])).figure
+    return plot_drift(first, NaiveBayes().fit(X[1::2] + np.array([0.0, 0.0, 0.4, 0.0]), y[1::2])).figure
 
 
 def words():

@@ -45,8 +45,10 @@ def styled(ax: Any, rules: str | None = "y", legend: bool = False) -> Any:
     if rules is not None:
         ax.grid(axis=rules, color=LINE, linewidth=0.8)
         ax.set_axisbelow(True)
-    if legend:
-        ax.legend(fontsize="small", frameon=False, labelcolor=INK)
+    if legend:  # above the picture, where it hides nothing
+        entries = min(len(ax.get_legend_handles_labels()[1]), 4)
+        place = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "ncols": entries, "borderaxespad": 0.2}
+        ax.legend(fontsize="small", frameon=False, labelcolor=INK, handlelength=1.4, columnspacing=1.2, **place)
     return ax
 
 

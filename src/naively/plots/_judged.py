@@ -123,8 +123,8 @@ def plot_roc(
         axes.plot(taken, found, color=colour_of(code), linewidth=1.6, label=f"{name}: area {area:.3f}")
     axes.set(xlabel="share of the others that is taken for it", ylabel="share of the class that is found")
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    styled(axes, "both", legend=True)
-    axes.get_legend().set_loc("lower right")  # type: ignore[union-attr]
+    axes.legend(fontsize="small", frameon=False, loc="lower right")
+    styled(axes, "both")
     return axes
 
 
@@ -161,8 +161,8 @@ def plot_precision_recall(
         axes.axhline(of_class / (of_class + of_others), color=colour_of(code), linewidth=0.8, linestyle=":")
     axes.set(xlabel="recall: share of the class that is found", ylabel="precision: share that is right")
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
-    styled(axes, "both", legend=True)
-    axes.get_legend().set_loc("lower left")  # type: ignore[union-attr]
+    axes.legend(fontsize="small", frameon=False, loc="lower left")
+    styled(axes, "both")
     return axes
 
 
