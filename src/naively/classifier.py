@@ -18,24 +18,27 @@ from sklearn.exceptions import NotFittedError
 from naively._checks import require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
-from naively._schema import Schema, assign_families, position_of, summaries_of
+from naively._read_only import in_c_order
+from naively._record import plain_notes, record_schema
+from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
-    accuracy,
     check_prior,
     check_reject,
     class_prior,
     labelled,
     log_prior,
     loss_matrix,
+    right_weight,
+    share,
 )
 from naively._scoring.explained_cells import WIDE, explained_cells
 from naively._scoring.explained_tokens import strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
-from naively._state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively._state import State, learning_lock, of_one_state
 from naively._table.labels import exact_array
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
@@ -44,18 +47,22 @@ from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
+from naively.analysis._check import checked_rows, warn_of_asked, warn_of_learnt
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
+from naively.analysis._findings import Check
+from naively.analysis._importance import evidence_used, importances, require_rows_only_for_evidence
 from naively.analysis._imputation import filled, fillings
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
 from naively.analysis._ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.analysis._sampling import DrawnColumn, as_rows, as_table, distributions, draw_columns
-from naively.engines._registry import engine_of
+from naively.engines._pieces import counted_pieces, of_pieces
+from naively.engines._registry import engine_of, source_of
 from naively.engines._threads import thread_count
-from naively.engines.base import Target
-from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
+from naively.engines.base import Piece, Plan, Source, Target
+from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
 from naively.families import ByKind, Family, Joint, as_joints
 from naively.families._distributions import Distribution
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
@@ -65,6 +72,7 @@ from naively.statistics._statistics import Statistics, merged_classes, refuse_he
 from naively.statistics.base import Summary, in_words
 from naively.typing import (
     AnyArray,
+    ColumnsLike,
     FactorsLike,
     FamiliesLike,
     FloatArray,
@@ -74,6 +82,7 @@ from naively.typing import (
     PathLike,
     PriorLike,
     SmoothingLike,
+    SourceLike,
     TableLike,
     TargetLike,
     WeightsLike,
@@ -141,6 +150,14 @@ class Batch(NamedTuple):
     weights: FloatArray | None
 
 
+class Stream(NamedTuple):
+    """Rows to learn or to forget that are no table in memory, with what was given beside them."""
+
+    source: Source
+    y: Any
+    sample_weight: Any
+
+
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes for any table: numbers, categories, booleans, counts and missing cells in one model.
 
@@ -167,6 +184,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The probability of each class before any evidence; dicts and Series by class, arrays in the order of `classes_`.
     prior_smoothing : smoothing, float or str, optional
         Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
+    ignore : list of str or int, optional
+        Columns to leave out, by name or position, such as identifiers; ``families={"client_id": "ignore"}`` says the
+        same of one. Nothing is learnt or kept of them, and they need not be there when the model is asked.
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, fits its experts on all of them and the weights of
@@ -213,6 +233,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _takes_new_columns = True
     """Whether `partial_fit` learns columns that were not there at first."""
 
+    ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+
     def __init__(
         self,
         recipe: str | Recipe = "auto",
@@ -222,6 +244,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         factors: FactorsLike | None = None,
         prior: PriorLike = "estimated",
         prior_smoothing: SmoothingLike | None = None,
+        ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
     ):
@@ -231,6 +254,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.factors = factors
         self.prior = prior
         self.prior_smoothing = prior_smoothing
+        self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
 
@@ -275,17 +299,25 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
+    def fit(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Learn the rows of X, and nothing but them.
+
+        The recipes that weigh evidence do so here, and answers come at once. To learn rows of which no answer is asked
+        before others have come, or before they are added to another model, use `partial_fit`, which only counts.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, dict or list of dicts
+        X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream or iterator
             NaN, None and null cells are missing: they are marginalised. A dict of single values is one row, a dict of
-            lists a table; a list or Series of texts is one column of prose.
+            lists a table; a list or Series of texts is one column of prose. Rows that are no table in memory are
+            counted piece by piece: the path of a file (Parquet, CSV, JSON lines, Arrow), a pattern such as
+            "sales/*.parquet", a list of paths or `naively.files`; anything that is an Arrow stream; an iterator of
+            data frames, or of pairs (X, y).
         y : array-like or str
             The classes, or the name of the column of X that holds them; for a dict of single values, which is one row,
-            the class itself.
+            the class itself. Of files and streams always the name; of pairs (X, y) nothing.
         sample_weight : array-like or str, optional
             A weight w counts as w repetitions of the row; or the name of the column of X that holds the weights, which
             then is no evidence. A Series with the row labels of X is matched by them.
@@ -295,15 +327,20 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         batch = self._read_batch(X, y, sample_weight)
-        schema, statistics = self._taken()._count(batch, None)
+        fitted = self._taken()
+        fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        if isinstance(batch, Batch):
+            warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
+        if as_recipe(self.recipe).tempering is not None:
+            fitted._estimated()
         with learning_lock(self):
-            self._replace(schema, statistics, NO_CLASSES)
+            self._state = fitted._fitted()
         return self
 
     def partial_fit(
         self,
-        X: TableLike,
-        y: TargetLike,
+        X: TableLike | SourceLike,
+        y: TargetLike | None = None,
         classes: Sequence[Label] | AnyArray | None = None,
         sample_weight: WeightsLike | None = None,
     ) -> Self:
@@ -320,6 +357,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        self._refuse_frozen("partial_fit")
         named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch) as (state, schema, statistics):
@@ -330,7 +368,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._replace(schema, statistics, declared)
         return self
 
-    def forget(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
+    def forget(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Unlearn rows that were learnt before.
 
         Sums and counts are as if the rows had never been seen. The kept rows and the histograms of the recipes that
@@ -356,6 +396,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         self._require_fitted()
+        self._refuse_frozen("forget")
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch, forgets=True) as (state, _, statistics):
             assert state is not None  # a fitted model stays fitted
@@ -375,6 +416,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         self._require_fitted()
+        self._refuse_frozen("decay")
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not 0 < factor < np.inf:
             raise ParameterError(f"decay(factor) must be a finite number above 0, got {factor!r}.")
         with learning_lock(self):
@@ -386,6 +428,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Merge two models that were trained apart: the same as training one on all rows."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+", self, other)
         merged: NaiveBayes = copy.deepcopy(self._taken())
         merged._learn_state(other.__dict__.get("_state"))
         return merged
@@ -398,6 +441,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Forget all that another model has learnt: a new model of the rows that are left."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("-", self, other)
         left: NaiveBayes = copy.deepcopy(self._taken())
         state, gone = left._fitted(), other._fitted()
         left._replace(state.schema, state.statistics - gone.statistics, state.declared)
@@ -407,6 +451,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn all that another model has learnt, in place: ``model += other``."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+=", self, other)
         with learning_lock(self):
             self._learn_state(other.__dict__.get("_state"))
         return self
@@ -438,20 +483,26 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other._replace(state.schema, statistics, state.declared)
         return other
 
-    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch:
-        """Read and check rows that are to be counted; a bad parameter is refused first."""
+    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch | Stream:
+        """Read and check rows that are to be counted, or open their source; a bad parameter is refused first."""
         thread_count(self.n_threads)
         as_recipe(self.recipe)
+        source = source_of(X, y)
+        if source is not None:
+            return Stream(source, y, sample_weight)
         batch = Batch(*read_rows(X, y, sample_weight))
         if batch.weights is not None and not batch.weights.any():
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         return batch
 
     @contextmanager
-    def _learning(self, batch: Batch, forgets: bool = False) -> Iterator[tuple[State | None, Schema, Statistics]]:
+    def _learning(
+        self, batch: Batch | Stream, forgets: bool = False
+    ) -> Iterator[tuple[State | None, Schema, Statistics]]:
         """The state that a batch is to change, and the batch counted by it; no other thread can learn meanwhile.
 
-        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn.
+        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn. A
+        stream flows once: then its columns are merged with those that there are.
         """
         taken = self._taken()
         state: State | None = taken.__dict__.get("_state")
@@ -462,27 +513,55 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with learning_lock(self):
             now: State | None = self.__dict__.get("_state")
             if now is not None and (state is None or now.schema is not state.schema):
-                counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
+                if isinstance(batch, Stream):
+                    counted = now.schema.merged(counted[0]), counted[1]
+                else:
+                    counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
             yield now, *counted
 
     def _count(
-        self, batch: Batch, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
+        self, batch: Batch | Stream, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
     ) -> tuple[Schema, Statistics]:
-        """Count a batch; nothing of the model is changed."""
-        n_threads = thread_count(self.n_threads)
-        recipe = as_recipe(self.recipe)
-        table, classes, codes, weights = batch
-        if schema is None:
-            schema, positions = self._first_schema(table, recipe, weights), None
-        else:
-            if self._takes_new_columns and not forgets:
-                schema = schema.widened(table)
-            table, positions = schema.matched(table)
-            schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
+        """Count a batch, or all pieces of a source; nothing of the model is changed."""
         if kept_rows is None:
+            recipe = as_recipe(self.recipe)
             kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
-        target = Target(classes, codes, weights)
+        if isinstance(batch, Stream):
+            return self._count_stream(batch, schema, kept_rows, forgets)
+        table, schema, positions = self._matched(batch.table, batch.weights, schema, forgets)
+        target = Target(batch.classes, batch.codes, batch.weights)
+        n_threads = thread_count(self.n_threads)
         return schema, engine_of(table).count(table, schema, positions, target, n_threads, kept_rows)
+
+    def _count_stream(
+        self, stream: Stream, schema: Schema | None, kept_rows: int, forgets: bool
+    ) -> tuple[Schema, Statistics]:
+        """Count the rows of a source: where they are, if it can, else piece by piece."""
+
+        def schema_of(table: Table) -> tuple[Schema, IntArray | None]:
+            return self._matched(table, None, schema, forgets)[1:]
+
+        def count(piece: Piece, known: Schema | None) -> tuple[Schema, Statistics]:
+            return self._count(Batch(*read_rows(*piece[:3])), known, kept_rows, forgets)
+
+        source, y, sample_weight = stream
+        pushed = source.count(Plan(y, sample_weight, schema_of, kept_rows, thread_count(self.n_threads)))
+        if pushed is not None:
+            return pushed
+        needed = schema.names if forgets and schema is not None else None
+        return counted_pieces(lambda: source.pieces(y, sample_weight, needed), schema, count)
+
+    def _matched(
+        self, table: Table, weights: FloatArray | None, schema: Schema | None, forgets: bool
+    ) -> tuple[Table, Schema, IntArray | None]:
+        """A table as it is counted, what to count of it, and where the columns stand in it."""
+        recipe = as_recipe(self.recipe)
+        if schema is None:
+            return table, self._first_schema(table, recipe, weights), None
+        if self._takes_new_columns and not forgets:
+            schema = schema.widened(table)
+        table, positions = schema.matched(table)
+        return table, schema.completed(table, positions, lambda *known: self._assigned(recipe, *known)), positions
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
@@ -513,25 +592,148 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if "_state" in state:
-            state["_state"] = copy.copy(state["_state"])  # estimates are computed again, under its own parameters
+            state["_state"] = copy.copy(state["_state"])  # a copy estimates for itself once its parameters change
         return state
 
-    def save(self, path: PathLike) -> None:
-        """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
+    def save(self, path: PathLike, *, rows: bool = True, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to one JSON file; `naively.load` reads it back, and its answers are the same to the last bit.
 
-        The file holds the parameters, the columns and the statistics and, with the recipes "auto", "fast" and "strong",
-        up to `kept_rows` rows of the training data.
+        The file holds the parameters, the columns, the statistics and, of the recipes that weigh evidence, the
+        estimates. A model that can go on learning with "auto", "fast" or "strong" has kept a sample of the training
+        data, and the file holds it: up to `kept_rows` rows, word for word. ``rows=False`` leaves them out.
 
         Parameters
         ----------
         path : str or path
             The file, replaced in one step if it exists; it then keeps its mode. A new one that holds rows of the data
             can be read by its owner alone.
+        rows : bool, default=True
+            False to write the model as it is when `frozen`: it answers, and cannot learn. The file then holds no row,
+            but still what the estimates are made of, the values of labels and the words of prose among it.
+        notes : dict, optional
+            Whatever you want to find again in ``load(path).notes_``: texts, numbers, lists and dicts of these. By
+            default those that the model was loaded with.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from naively import NaiveBayes, load
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"])
+        >>> model.save(file, rows=False, notes={"author": "Ada"})
+        >>> load(file).notes_, load(file).predict([[1.5]]).tolist()
+        ({'author': 'Ada'}, ['a'])
         """
         from naively._export.json import save
 
         self._require_fitted()
-        save(self._taken(), path)
+        if not isinstance(rows, bool):
+            raise ParameterError(f"save(rows) must be True or False, got {brief(rows)}.")
+        model = self._taken()
+        if notes is not None:
+            model._notes = plain_notes(notes)
+        save(model if rows else model.frozen(), path)
+
+    @property
+    def notes_(self) -> dict[str, Any]:
+        """The notes that came with the model's file; empty where there were none."""
+        return copy.deepcopy(self.__dict__.get("_notes", {}))
+
+    @of_one_state
+    def frozen(self) -> Self:
+        """A model that only answers, as this one does to the last bit: no kept rows, no learning, estimates inside.
+
+        It predicts, explains, scores and gives log-odds. Of the recipes that weigh evidence it has no statistics, and
+        what needs them (`rank_features`, `impute`, `statistics_`) is refused, as are other parameters than the prior.
+        `partial_fit`, `forget`, `decay` and ``+`` are refused with any recipe; `fit` begins anew.
+
+        Returns
+        -------
+        NaiveBayes
+            A new model.
+
+        Examples
+        --------
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"]).frozen()
+        >>> model.predict([[1.5]]).tolist()
+        ['a']
+        >>> model.partial_fit([[3.0]], ["a"])
+        Traceback (most recent call last):
+        ...
+        naively.errors.FrozenError: partial_fit: this model only answers. Learn with the model that it was made from.
+        """
+        self._require_classes()
+        state, frozen = self._fitted(), self._taken()
+        if state.frozen:
+            return frozen
+        weighs = as_recipe(self.recipe).tempering is not None
+        if weighs:
+            self._estimated()
+        frozen._state = state.answering(class_rows(state.statistics) if weighs else None)
+        return frozen
+
+    @property
+    def frozen_(self) -> bool:
+        """Whether the model only answers: see `frozen`."""
+        return self._fitted().frozen
+
+    def _refuse_frozen(self, asked: str) -> None:
+        state: State | None = self.__dict__.get("_state")
+        if state is not None and state.frozen:
+            raise FrozenError(f"{asked}: this model only answers. Learn with the model that it was made from.")
+
+    @of_one_state
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema (draft 2020-12) of one record that the model answers for.
+
+        Returns
+        -------
+        dict
+            Of an object, or of an array if the columns have no names. Any cell may be null, and a named one absent.
+            Labels may be others than those that were learnt, which are listed where they are no more than 100.
+
+        Examples
+        --------
+        >>> rows = [{"coat": "striped", "weight": 4.0}, {"coat": "plain", "weight": 30.0}]
+        >>> schema = NaiveBayes("textbook").fit(rows, ["cat", "dog"]).json_schema()
+        >>> schema["properties"]["weight"]
+        {'type': ['number', 'null']}
+        >>> schema["properties"]["coat"]
+        {'anyOf': [{'enum': ['plain', 'striped']}, {'type': ['string', 'null']}]}
+        """
+        self._require_classes()
+        return record_schema(self.schema_, self._estimated()[0].factors)
+
+    # -- the model elsewhere -------------------------------------------------------------------------------------------
+
+    @of_one_state
+    def to_python(self) -> str:
+        """The model as the source text of one Python file that needs the standard library alone.
+
+        The file has ``predict_proba(record)``, a dict from each class to its probability, and ``predict(record)``. They
+        answer as the model does, within 1e-9, and refuse the cells that it refuses.
+
+        Returns
+        -------
+        str
+            Names and values of the data stand in it as literals: importing the file runs nothing of them.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> program = {}
+        >>> exec(model.to_python(), program)
+        >>> program["predict"]({"coat": "plain"})
+        'dog'
+        """
+        from naively._export.python import to_python
+
+        return to_python(self)
 
     def plot(self, most: int = 12, axes: Any = None) -> Any:
         """Draw how the columns are distributed in each class, one picture each, the most informative first.
@@ -634,7 +836,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def statistics_(self) -> Statistics:
         """The sum of all that was learnt; it cannot be written to."""
-        return self._fitted().statistics
+        state = self._fitted()
+        if state.class_rows is not None:
+            raise FrozenError(
+                "This model only answers: what it has learnt was left out when it was frozen, and what was asked needs "
+                "that. Ask the model that it was made from."
+            )
+        return state.statistics
 
     @property
     def classes_(self) -> AnyArray:
@@ -763,7 +971,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(X, prior, "add_prior")
 
     @of_one_state
-    def score(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> float:
+    def score(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> float:
         """The accuracy: the share of the rows whose class is predicted.
 
         Parameters
@@ -775,8 +985,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         float
         """
-        table, classes, codes, weights = read_rows(X, y, sample_weight)
-        return accuracy(classes[codes], self.predict(table), weights)
+        source = source_of(X, y)
+        if source is not None:
+            self._require_fitted()
+            parts = of_pieces(lambda: source.pieces(y, sample_weight, self.schema_.names), self._right_weight)
+            return share(*np.sum(parts, axis=0).tolist())
+        return share(*self._right_weight(Piece(X, y, sample_weight)))
+
+    def _right_weight(self, piece: Piece) -> tuple[float, float]:
+        """The weight of the rows whose class is predicted, and that of all rows."""
+        table, classes, codes, weights = read_rows(*piece[:3])
+        return right_weight(classes[codes], self.predict(table), weights)
 
     @of_one_state
     def evidence(self, X: TableLike) -> FloatArray:
@@ -847,10 +1066,44 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
         by_token = strongest_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
-        terms = [place for place, name in enumerate(scorer.names) if name not in scorer.silent]
+        ignored = ignored_places(self.schema_.names, self.families, self.ignore)
+        hidden = {*scorer.silent, *(self.schema_.names[place] for place in ignored)}
+        terms = [place for place, name in enumerate(scorer.names) if name not in hidden]
         names = [scorer.names[place] for place in terms]
         bits = bits[:, [0, *(place + 1 for place in terms)]]
         return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, by_token)
+
+    @of_one_state
+    def check(self, X: TableLike) -> Check:
+        """How rows differ from those that were learnt: unseen labels, missing cells, numbers outside the range.
+
+        Before 50 rows or more are answered for, a `NaivelyWarning` says the same.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            At most 1000 rows are looked at, evenly spread.
+
+        Returns
+        -------
+        Check
+            One finding for each column that deserves a look; empty if none does.
+
+        See Also
+        --------
+        naively.check : Looks at rows before they are learnt.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> model = NaiveBayes().fit({"sick": ["t", "f"] * 20, "age": [31, 58] * 20}, [0, 1] * 20)
+        >>> model.check({"sick": ["F", "T", "F"], "age": [40, None, None]})
+        column  finding        detail
+        sick    unseen labels  'F' and the like in 3 of 3
+        age     missing cells  67% now, 0% then
+        """
+        self._require_classes()
+        return checked_rows(self, X)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
@@ -862,7 +1115,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @of_one_state
     def loo(
-        self, X: TableLike | None = None, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+        self,
+        X: TableLike | SourceLike | None = None,
+        y: TargetLike | None = None,
+        sample_weight: WeightsLike | None = None,
     ) -> FloatArray:
         """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
 
@@ -903,7 +1159,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Recipe {self.recipe!r} weighs evidence on the rows it has kept: loo() without arguments gives their "
                 "leave-one-out answers. Use recipe='textbook' for other rows."
             )
-        rows, decider = self._learnt_rows(X, y, sample_weight)
+        source = source_of(X, y)
+        if source is not None:
+            pieces = of_pieces(lambda: source.pieces(y, sample_weight, self.schema_.names), self._left_out_of)
+            return np.concatenate(pieces)
+        return self._left_out_of(Piece(X, y, sample_weight))
+
+    def _left_out_of(self, piece: Piece) -> FloatArray:
+        """The leave-one-out log-probabilities of rows that were learnt."""
+        recipe = as_recipe(self.recipe)
+        rows, decider = self._learnt_rows(*piece[:3])
         families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
         n_threads = thread_count(self.n_threads)
         scores = left_out_scores(self.schema_, families, smoothings, self.statistics_, rows, n_threads)
@@ -918,15 +1183,31 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
         return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
 
+    @of_one_state
+    def kept_answers(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """The kept rows' leave-one-out answers, with their true classes: what `naively.evaluate(model)` measures.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_rows, n_classes)
+            As `loo` gives them.
+        codes : ndarray of shape (n_rows,)
+            The place of each row's class in `classes_`.
+        weights : ndarray of shape (n_rows,)
+        """
+        self._require_classes()
+        log_proba, left_out = self._left_out_of_kept_rows(), self._estimated()[0].left_out
+        assert left_out is not None
+        return log_proba, left_out.codes.copy(), left_out.weights.copy()
+
     def _left_out_of_kept_rows(self) -> FloatArray:
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise ParameterError(
                 f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
                 "that the model has learnt."
             )
-        loo = scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
-        return loo.copy()
+        return left_out.log_posterior.copy()
 
     @of_one_state
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -962,7 +1243,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class."""
         self._require_fitted()
-        return self.statistics_.class_weight.high.copy()
+        return self._fitted().statistics.class_weight.high.copy()
 
     @property
     @of_one_state
@@ -981,19 +1262,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         1.0
         """
         self._require_fitted()
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise RecipeError(
                 f"calibration_ is measured on kept rows, and recipe {self.recipe!r} keeps none. Fit with "
                 "recipe='auto', 'fast' or 'strong', or score other rows."
             )
-        loo = scorer.weighed.model.loo
-        if not len(loo.codes):
+        if not len(left_out.codes):
             raise RecipeError(
                 "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. "
                 "Score other rows, or learn some more."
             )
-        return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
+        return calibration(left_out.log_posterior, left_out.codes, left_out.weights)
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
@@ -1014,6 +1294,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
+        warn_of_asked(self._fitted(), table, positions)
         scorer, logs = self._estimated()
         if prior is not None:
             logs = log_prior(self._prior(prior))
@@ -1104,12 +1385,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     @of_one_state
-    def rank_features(self, by: str = "information", like: Any = None) -> Any:
-        """The columns, the most telling first, by what was learnt of each alone; it needs no rows.
+    def rank_features(
+        self, by: str = "information", like: Any = None, *, X: TableLike | None = None, classes: Any = None
+    ) -> Any:
+        """The columns, the most telling first: by what was learnt of each alone, or by what the model makes of them.
 
         Parameters
         ----------
-        by : "information", "likelihood_ratio", "effect" or "weight", default="information"
+        by : "information", "evidence", "likelihood_ratio", "effect" or "weight", default="information"
             What the score is:
 
             - "information": the mutual information of the column and the class, in bits, at most the entropy of the
@@ -1118,6 +1401,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               cut into 10 bins of equal weight), and that of the estimated densities, by numeric integration, for
               `Gaussian`, `StudentT` and `Poisson`. Of a `Multinomial` column it is that of one event: is it of this
               column or not?
+            - "evidence": how much the model uses the column: the mean absolute evidence that it gives, in bits, weighed
+              as it is in the answers, over the rows that the recipe has kept, or over the rows of X. Two columns that
+              say the same share it. Joint factors and the experts of "strong" are terms of their own.
             - "likelihood_ratio": twice the gain in log-likelihood over the same family with the classes taken
               together: G, with its degrees of ``freedom`` and the ``p_value``, the chance of at least this gain where
               the classes do not differ.
@@ -1128,6 +1414,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               unless all have the same.
         like : data frame, optional
             Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
+        X : as in `predict`, optional
+            With "evidence", the rows to take the mean over.
+        classes : label or pair of labels, optional
+            With "evidence", a class against the rest, or one class against another; by default the mean over all pairs
+            of classes.
 
         Returns
         -------
@@ -1150,15 +1441,37 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['x0', 'x1']
         """
         self._require_classes()
-        if not isinstance(by, str) or by not in (*SCORES, "weight"):
-            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight'))}, got {by!r}.")
+        if not isinstance(by, str) or by not in (*SCORES, "weight", "evidence"):
+            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight', 'evidence'))}, got {by!r}.")
+        require_rows_only_for_evidence(by, X, classes)
         names = self.schema_.names
+        if by == "evidence":
+            terms, bits = evidence_used(self, X, classes, "rank_features(by='evidence')")
+            return ranked(terms, {"score": bits}, X if like is None else like)
         if by == "weight":
             factors = self._contrast(None, None, "rank_features(by='weight')").scorer.factors
             return ranked(names, scores_by_weight(factors, names), like)
         recipe = as_recipe(self.recipe)
         families, smoothings = self._checked_families(recipe), self._smoothings(names, recipe)
         return ranked(names, scores_of_columns(by, self.schema_, families, smoothings, self.statistics_), like)
+
+    @property
+    @of_one_state
+    def feature_importances_(self) -> FloatArray:
+        """The share of each column in the evidence that all columns give: `rank_features` by "evidence", summing to 1.
+
+        Measured on the kept rows; recipe "textbook" keeps none and has no such attribute.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = {"size": [1.0, 2.0, 8.0, 9.0] * 9, "coat": ["plain", "plain", "striped", "plain"] * 9}, [0, 0, 1, 1]
+        >>> importances = NaiveBayes().fit(X, y * 9).feature_importances_
+        >>> bool(importances[0] > importances[1]), round(float(importances.sum()), 6)
+        (True, 1.0)
+        """
+        self._require_classes()
+        return importances(self)
 
     def _contrast(self, base: Any, prior: Any, asked: str) -> Contrast:
         """The scores of the model, to be read against a class."""
@@ -1192,7 +1505,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Only the recipe "textbook" has it, as weighed evidence is no probability of rows. `StudentT` and
         ``Gaussian(interval=...)`` are no functions of means and variances: for them, and for `Kernel`, it takes an
         exact histogram, which the recipes "auto" and "strong" keep of columns with at most 2048 distinct values
-        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none.
+        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none. `Joint`
+        factors, `JointBayes` and `TAN` have it if no cell was missing: of rows with missing members too little is kept.
 
         Examples
         --------
@@ -1287,8 +1601,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         `Binned` columns draw one of the values that were learnt in a bin, `Kernel` ones from the tabulated density,
-        `Bernoulli` ones 0 and 1 (or the threshold and one above it). The recipes that weigh evidence have no
-        distribution of rows to draw from: use "textbook".
+        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns that are read together (`Joint`, `TAN`)
+        are drawn together; the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as
+        wide as their neighbours. The recipes that weigh evidence have no distribution of rows to draw from: use
+        "textbook".
 
         Examples
         --------
@@ -1475,7 +1791,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
         for distribution in self._imputing(member):
-            labels = distribution.labels_of(int(np.flatnonzero(distribution.members == member)[0]))
+            place = int(np.flatnonzero(distribution.members == member)[0])
+            labels: tuple[tuple[Label, ...], FloatArray] | None = distribution.labels_of(place)
             if labels is not None:
                 return labels
         raise ParameterError(
@@ -1490,9 +1807,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The factors of all columns, or of one, not weighed, by families that say what is expected of a cell."""
         recipe = as_recipe(self.recipe)
         families = [family and family.expecting() for family in self._checked_families(recipe)]
+        self._refuse_together(families, member)
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
         return [factor for factor in factors if member is None or member in factor.members]
+
+    def _refuse_together(self, families: Sequence[Family | None], member: int | None) -> None:
+        """Refuse to fill in a column whose cells depend on those of others, given the class."""
+        for name, place, family in zip(self.schema_.names, range(len(families)), families, strict=True):
+            if family is not None and family.together and member in (None, place):
+                raise ParameterError(
+                    f"Column {name!r} is read together with others, so the class alone does not tell what its missing "
+                    "cells are expected to be. Use a model without factors, NaiveBayes('textbook')."
+                )
 
     @of_one_state
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
@@ -1554,7 +1881,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
         the posterior of the parameters gives. They hold for a column model that is right,
         and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
-        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
+        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
+        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN`, where a column's parent is
+        known.
 
         Examples
         --------
@@ -1591,7 +1920,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     @of_one_state
     def families_(self) -> dict[str, Family | None]:
-        """The family that each column is read with, by name; None for a column of which nothing is known yet."""
+        """The family that each column is read with, by name; None where nothing is known yet, or to be ignored."""
         self._require_fitted()
         return dict(zip(self.schema_.names, self._checked_families(as_recipe(self.recipe)), strict=True))
 
@@ -1607,8 +1936,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.prior
 
     def _prior(self, prior: Any) -> FloatArray:
-        weighs = as_recipe(self.recipe).tempering is not None
-        weight = class_rows(self.statistics_) if weighs else self.statistics_.class_weight.high
+        state = self._fitted()
+        weight = state.class_rows
+        if weight is None:
+            weighs = as_recipe(self.recipe).tempering is not None
+            weight = class_rows(state.statistics) if weighs else state.statistics.class_weight.high
         return class_prior(prior, self._prior_rule(), self.classes_, weight)
 
     def _prior_rule(self) -> Smoothing:
@@ -1619,31 +1951,29 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         state, basis = self._fitted(), self._basis()
-        known = state.estimates[0]
-        if known is None or not unchanged(known[0], basis):
-            with learning_lock(state):  # threads that ask at once wait for one of them
-                known = state.estimates[0]
-                if known is None or not unchanged(known[0], basis):
-                    basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-                    known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self._given_prior())))
-                    state.estimates[0] = known
-        estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
-        return estimated
+        scorer = state.estimated(0, basis, lambda: self._scorer(as_recipe(self.recipe)))
+        logs = state.estimated(1, (*basis, self.prior), lambda: log_prior(self._prior(self._given_prior())))
+        return scorer, logs
 
     def _basis(self) -> tuple[Any, ...]:
-        """The parameters that estimates are computed from."""
+        """The parameters that estimates are computed from, but for the prior, which weighs nothing."""
         return (
             self.recipe,
             self.families,
             self.smoothing,
             self.factors,
-            self.prior,
             self.prior_smoothing,
+            self.ignore,
             self.kept_rows,
         )
 
     def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
         """The estimates of all columns, weighed if the recipe says so."""
+        if self._fitted().class_rows is not None:
+            raise FrozenError(
+                "This model only answers, under the parameters that it was frozen with; only the prior can be another. "
+                "Set them as they were, or use the model that it was made from."
+            )
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         smoothings = self._smoothings(schema.names, recipe)
@@ -1655,9 +1985,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_threads = thread_count(self.n_threads)
         weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
-            return PooledScorer(weighed, schema, len(self.classes_), thread_count(self.n_threads))
-        scorer = Scorer(weighed.factors, schema.names, len(self.classes_), weighed.model.bias)
-        scorer.weighed = weighed
+            return PooledScorer.fitted(weighed, schema, n_threads)
+        factors = in_c_order(weighed.factors)
+        scorer = Scorer(factors, schema.names, len(self.classes_), in_c_order(weighed.model.bias))
+        scorer.weighed, scorer.left_out = weighed, weighed.left_out
         return scorer
 
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
@@ -1674,7 +2005,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return schema.with_declared(families)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
-        """The smoothing of each column."""
+        """The smoothing of each column, for the classes that there are."""
+        rules = self._given_smoothings(names, recipe)
+        if not self._is_fitted():
+            return rules
+        known = {id(rule): rule.for_classes(self.classes_.tolist()) for rule in rules}
+        return [known[id(rule)] for rule in rules]
+
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column as the parameters have it."""
         if self.smoothing is None:
             return [recipe.smoothing] * len(names)
         if not isinstance(self.smoothing, Mapping):
@@ -1692,9 +2031,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def by_kind(families: ByKind, place: int) -> Family | None:
             return families.undecided if counting else families.of_numbers(names[place], self.statistics_)
 
+        ignored = ignored_places(names, self.families, self.ignore)
+        if ignored:  # whatever they hold
+            kinds = ["empty" if place in ignored else kind for place, kind in enumerate(kinds)]
         families = assign_families(names, kinds, self.families, recipe, by_kind)
+        for place in ignored:
+            families[place] = None
         joints = self._joints(names, recipe)
-        return joined(joints, names, families) if joints else families
+        return joined(joints, names, families, ignored) if joints else families
 
     def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
         """The joint factors."""
@@ -1707,7 +2051,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return joints
 
     def _checked_kept_rows(self) -> int:
-        return require_whole("kept_rows", self.kept_rows, at_most=MOST_KEPT)
+        kept_rows = require_whole("kept_rows", self.kept_rows, at_least=0, at_most=MOST_KEPT)
+        if kept_rows == 0 and as_recipe(self.recipe).tempering is not None:
+            raise ParameterError(
+                f"kept_rows must be at least 1, got 0: recipe {self.recipe!r} weighs evidence on the kept rows. Fit "
+                "with some and use frozen() or save(path, rows=False) for a model without rows, or recipe='textbook'."
+            )
+        return kept_rows
+
+
+def _refuse_any_frozen(asked: str, *models: NaiveBayes) -> None:
+    for model in models:
+        model._refuse_frozen(asked)
 
 
 def _holds(kept: Sequence[Summary], needed: Sequence[Summary]) -> bool:

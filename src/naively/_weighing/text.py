@@ -254,6 +254,11 @@ class TextEvidence:
     pool: TextPool
     kept: tuple[Any, IntArray, FloatArray] | None = None
 
+    @cached_property
+    def answering(self) -> TextEvidence:
+        """The evidence without the texts that it was fitted on."""
+        return replace(self, kept=None)
+
     @property
     def score_names(self) -> list[str]:
         """What the scores are called."""

@@ -146,7 +146,9 @@ class Estimate(ABC):
       ``log``, ``log1p``, ``lgamma``, ``square`` and ``where``;
     - "nothing": no value says anything.
 
-    A missing cell adds ``missing`` (classes,), 0 where it is not given.
+    A missing cell adds ``missing`` (classes,), 0 where it is not given. Where there is a ``contrast``, the evidence of
+    a known cell is made finite (what is impossible lies 35 below the least, nothing 10,000 below the largest), centred
+    over the classes, multiplied by its ``weights`` (classes,), and its ``known`` (classes,) is added.
     """
 
     @property
