@@ -98,6 +98,18 @@ class Sources:
         table, positions = self.model.schema_.matched(table)
         return JudgedRows(table, positions, codes, np.ones(len(codes)) if weights is None else weights)
 
+    @cached_property
+    def rows(self) -> tuple[Any, ...] | None:
+        """X, y and weights of rows to look at: those of `data`, or those that the model has kept; None without any."""
+        if self.data is not None:
+            return tuple(self.data)
+        kept = self.model.statistics_.kept
+        if kept is None or not len(kept):
+            return None
+        names = [name for name in self.model.schema_.names if name in kept.columns]
+        cells = zip(*(kept.columns[name].tolist() for name in names), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in cells], self.model.classes_[kept.codes], kept.weights
+
     def numbers_of(self, member: int) -> tuple[FloatArray, FloatArray] | None:
         """The distinct numbers of a column, ascending, and their counts (classes, numbers), if these are known."""
         name = self.model.schema_.names[member]
