@@ -73,6 +73,7 @@ def boundary(ax):
 # -- Decision surfaces ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_the_boundary_is_where_two_classes_are_equally_probable():
     model = textbook().fit(X[TWO], Y[TWO])
     ax = drawn(plot_decision_surface(model, X[TWO], Y[TWO], columns=(1, 3)))
@@ -137,6 +138,7 @@ def test_rows_without_the_columns():
 
 
 @pytest.mark.parametrize("family", [Gaussian(), StudentT(), Kernel()])
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_curves_are_the_densities(family):
     model = textbook(families=family).fit(X, Y)
     ax = drawn(plot_densities(model, 2))
@@ -154,11 +156,25 @@ def test_bins_are_steps():
 
 
 @pytest.mark.parametrize(
-    ("recipe", "family"), [("textbook", Multinomial()), ("textbook", Stacked()), ("textbook", Kernel(scores=True))]
+    ("recipe", "family"), [("auto", None), ("fast", None), ("textbook", Stacked()), ("textbook", Kernel(scores=True))]
 )
-def test_evidence_where_there_is_no_density(recipe, family):
-    model = NaiveBayes(recipe, families=family).fit(X, Y)
-    assert drawn(plot_densities(model, 0)).get_ylabel() == "evidence (nats)"
+def test_where_the_evidence_is_no_density_the_expected_one_is_drawn_over_the_rows(recipe, family):
+    ax = drawn(plot_densities(NaiveBayes(recipe, families=family).fit(X, Y), 0))
+    assert ax.get_ylabel() == "density"
+    assert len(ax.patches) == 3
+    for line, rows in zip(ax.get_lines(), ax.patches, strict=True):
+        assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1, abs=0.1)
+        values, edges, _ = rows.get_data()
+        assert (values * np.diff(edges)).sum() == pytest.approx(1)
+
+
+def test_counts_that_share_a_total_have_evidence_in_nats():
+    model = textbook(families=Multinomial()).fit(X, Y)
+    ax = drawn(plot_densities(model, 0))
+    assert ax.get_ylabel() == "evidence (nats)"
+    line = ax.get_lines()[0]
+    share = model.parameters()["x0"]["probability"][0]
+    np.testing.assert_allclose(line.get_ydata(), line.get_xdata() * np.log(share), atol=1e-9)
 
 
 @pytest.mark.parametrize("recipe", ["textbook", "auto"])
@@ -332,7 +348,7 @@ def test_effects_are_the_evidence_against_the_rest(recipe):
 def test_effects_of_many_classes_and_of_no_sum():
     ax = drawn(plot_effect(NaiveBayes().fit(ROWS, SPECIES), "sex"))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["Adelie", "Chinstrap", "Gentoo"]
-    with pytest.raises(ParameterError, match="strong"):
+    with pytest.raises(RecipeError, match="strong"):
         plot_effect(NaiveBayes("strong", kept_rows=200).fit(ROWS, SPECIES), "sex")
 
 

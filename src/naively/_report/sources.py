@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from naively._scoring.model import Factor, text_reader
+from naively._scoring.model import Factor, make_factors, text_reader
 from naively._table.read import read_table
 from naively._table.table import Table
 from naively._table.target import read_rows
 from naively.analysis._sampling import distributions
 from naively.errors import GapError, InputError, ParameterError
 from naively.families._distributions import Distribution
+from naively.recipes import as_recipe
 from naively.typing import FloatArray, IntArray, Label
 
 if TYPE_CHECKING:
@@ -66,13 +67,22 @@ class Sources:
     def expecting(self) -> dict[int, tuple[Factor, int, Distribution]]:
         """By column: the estimate that is a distribution of its values, not weighed, for those that have one."""
         found = {}
-        for factor in self.model._expecting_factors():
+        for factor in self._expecting_factors():
             try:
                 (distribution,) = distributions([factor], self.model.schema_, self.model.statistics_)
             except ParameterError:
                 continue
             found.update({member: (factor, place, distribution) for member, place in _places(factor)})
         return found
+
+    def _expecting_factors(self) -> list[Factor]:
+        """The factors of columns that are read alone, not weighed, by families that say what is expected of a cell."""
+        model, recipe = self.model, as_recipe(self.model.recipe)
+        families = [
+            None if family is None or family.together else family.expecting()
+            for family in model._checked_families(recipe)
+        ]
+        return make_factors(model.schema_, families, model._smoothings(model.schema_.names, recipe), model.statistics_)
 
     def statistics_of(self, member: int) -> list[Any]:
         """The statistics of one column."""

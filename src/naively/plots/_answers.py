@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ def plot_reliability(
         axes.plot(confidence, accuracy, color=colour_of(code), linewidth=1.4, label=label)
         axes.scatter(confidence, accuracy, 8 + 50 * weight / weight.max(), color=colour_of(code), zorder=3)
         least = min(least, float(confidence.min()), float(accuracy.min()))
-    low = max(0.0, np.floor(10 * least - 0.5) / 10)
+    low = max(0.0, math.floor(10 * least - 0.5) / 10)
     axes.set(xlabel="probability of the predicted class", ylabel="share that is right")
     axes.set(xlim=(low, 1.02), ylim=(low - 0.16 * (1 - low), 1.03))
     _draw_counts(measured, axes)

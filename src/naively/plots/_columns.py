@@ -93,7 +93,8 @@ def _labels_of(sources: Sources, member: int) -> tuple[Sequence[Label], FloatArr
     if member not in sources.expecting:
         return None
     factor, place, distribution = sources.expecting[member]
-    if (labels := distribution.labels_of(place)) is not None:
+    labels: tuple[Sequence[Label], FloatArray] | None = distribution.labels_of(place)
+    if labels is not None:
         return labels
     if not distribution.counts:
         return None
@@ -183,7 +184,7 @@ def _axis(sources: Sources, member: int) -> FloatArray:
         low, high = points[0], points[-1]
     elif factor.estimate.nonnegative:
         low = max(low, 0.0)
-    return np.linspace(low, high, 4 * RESOLUTION)
+    return np.linspace(low, high, 3 * RESOLUTION)
 
 
 def _density_of(sources: Sources, member: int) -> tuple[Any, int] | None:
@@ -249,7 +250,7 @@ def plot_effect(model: NaiveBayes, column: Any = 0, target: Label | None = None,
         _draw_rows(sources, member, axes)
         axes.set_xlabel(name)
     else:
-        _draw_effects(wrapped(x), bits, codes, model.classes_.tolist(), axes)
+        _draw_effects(wrapped(list(x)), bits, codes, model.classes_.tolist(), axes)
         axes.set_ylabel(name)
     what = f"bits for {model.classes_[codes[0]]}" if len(codes) == 1 else "bits, against the rest"
     axes.set_ylabel(what) if numbers else axes.set_xlabel(what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from naively._checks import require_whole
 from naively._table.target import read_target
 from naively.analysis._tuning import tune
 from naively.classifier import NaiveBayes
-from naively.errors import ParameterError
+from naively.errors import NaivelyWarning, ParameterError
 from naively.plots._axes import COLOURS, SOFT, axes_or_new, colour_of, styled
 from naively.plots._surfaces import axis_of, two_numeric
 from naively.typing import FloatArray
@@ -152,9 +153,10 @@ def plot_outliers(
     x, y = (axis_of(model, member, values) for member, values in zip(members, points.T, strict=True))
     cells = np.full((len(x) * len(y), len(model.schema_.names)), np.nan)
     cells[:, members] = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    density = model.score_samples(
-        dict(zip(model.schema_.names, cells.T, strict=True)) if model.schema_.named else cells
-    )
+    grid = dict(zip(model.schema_.names, cells.T, strict=True)) if model.schema_.named else cells
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NaivelyWarning)  # the cells of a grid are unlike rows, on purpose
+        density = model.score_samples(grid)
     top = float(density.max())
     axes: Axes = axes_or_new(ax, size=(4.8, 3.2))
     steps = [top - below for below in (32.0, 22.0, 12.0, 7.0, 4.0, 1.0)]

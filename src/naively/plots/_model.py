@@ -65,7 +65,11 @@ def plot_model(model: NaiveBayes, most: int = 12, axes: Any = None) -> Any:
 
 
 def _by_information(model: NaiveBayes) -> list[str]:
-    return [str(name) for name in model.rank_features()["column"]]
+    """The columns, the most informative first; as they stand where some have no information alone."""
+    try:
+        return [str(name) for name in model.rank_features()["column"]]
+    except ParameterError:
+        return list(model.schema_.names)
 
 
 def _has_picture(model: NaiveBayes, name: str) -> bool:

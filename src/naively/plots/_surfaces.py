@@ -21,8 +21,8 @@ from naively.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SURE_LEADS = ((0.0, 0.1), (2.2, 0.1), (4.6, 0.1))
-"""Nats by which a class leads the next one, even odds, 9 to 1 and 99 to 1, and how much colour each step adds."""
+SURE_LEADS = ((0.0, 0.13), (2.2, 0.13))
+"""Nats by which a class leads the next one, even odds and 9 to 1, and how much colour each step adds."""
 
 SHAPES: dict[Literal["none", "feature", "class", "all"], str] = {
     "none": "curved",
