@@ -884,6 +884,34 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         return to_onnx(self, missing)
 
+    def plot(self, most: int = 12, axes: Any = None) -> Any:
+        """Draw how the columns are distributed in each class, one picture each, the most informative first.
+
+        Parameters
+        ----------
+        most : int, default=12
+            How many columns are shown.
+        axes : array of Axes, optional
+            At least one for each column.
+
+        Returns
+        -------
+        ndarray of Axes
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from naively import NaiveBayes
+        >>> from naively.demo import penguins
+        >>> [ax.get_xlabel() for ax in NaiveBayes().fit(*penguins()).plot(most=2)]
+        ['flipper_length_mm', 'bill_length_mm']
+        """
+        from naively.plots import plot_model
+
+        self._require_fitted()
+        return plot_model(self, most, axes)
+
     def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
         """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
 
