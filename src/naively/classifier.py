@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from naively._checks import require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
+from naively._progress import told
 from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
@@ -181,6 +182,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
+    verbose : bool, default=False
+        Whether to show what is going on, once it takes longer than a second, even where nobody may be watching. On
+        terminals and in notebooks it is shown anyway. The logger "naively" of `logging` is told in any case.
 
     Attributes
     ----------
@@ -220,6 +224,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Whether `partial_fit` learns columns that were not there at first."""
 
     ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+    verbose: bool = False
 
     def __init__(
         self,
@@ -233,6 +238,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
+        verbose: bool = False,
     ):
         self.recipe = recipe
         self.families = families
@@ -243,6 +249,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
+        self.verbose = verbose
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and options of those that are objects: ``set_params(families__ties="feature")``.
@@ -305,7 +312,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         batch = self._read_batch(X, y, sample_weight)
-        schema, statistics = self._taken()._count(batch, None)
+        with told("learning", self.verbose or None):
+            schema, statistics = self._taken()._count(batch, None)
         warn_of_learnt(schema, statistics, batch.table, batch.classes, batch.codes)
         with learning_lock(self):
             self._replace(schema, statistics, NO_CLASSES)
@@ -1652,7 +1660,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 known = state.estimates[0]
                 if known is None or not unchanged(known[0], basis):
                     basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-                    known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self._given_prior())))
+                    with told("estimating", self.verbose or None):
+                        scorer = self._scorer(as_recipe(self.recipe))
+                    known = basis, (scorer, log_prior(self._prior(self._given_prior())))
                     state.estimates[0] = known
         estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
         return estimated

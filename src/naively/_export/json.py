@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 FORMAT = "naively model"
 VERSION = 1
-YOUNGER = frozenset({"ignore"})
+YOUNGER = frozenset({"ignore", "verbose"})
 """Parameters that files written before there were these do not have."""
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024
