@@ -129,7 +129,8 @@ class _Patient:
     def __init__(self, what: str):
         import threading
 
-        self._what, self._bar, self._lock, self._stopped = what, None, threading.Lock(), False
+        self._what, self._lock, self._stopped = what, threading.Lock(), False
+        self._bar: Any = None
         self._timer = threading.Timer(PATIENCE, self._start)
         self._timer.daemon = True
         self._timer.start()

@@ -43,7 +43,7 @@ class Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("default", NaivelyWarning)
-            warnings.showwarning = _show_warning
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
             try:
                 return super().invoke(ctx)
             except (NaivelyError, OSError) as error:

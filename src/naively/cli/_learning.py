@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,9 +65,10 @@ def fit(
     from naively import NaiveBayes
     from naively.cli._reading import Source
 
-    model = NaiveBayes(recipe, families=_families(families), ignore=ignore or None)
+    told = _families(families)
+    model = NaiveBayes(recipe, families=told, ignore=ignore or None)
     source = Source(data, delimiter, encoding)
-    _learn(model, source, target, weights, quiet)
+    _learn(model, source, target, weights, quiet, [*(ignore or ()), *(told or ())])
     path = output or _default_output(data)
     _save(model, path)
     _report(model, path, as_json, quiet)
@@ -137,8 +139,10 @@ def merge(
     _report(merged, output, as_json, quiet)
 
 
-def _learn(model: NaiveBayes, source: Source, target: str, weights: str | None, quiet: bool) -> None:
-    """Learn a file, piece by piece."""
+def _learn(
+    model: NaiveBayes, source: Source, target: str, weights: str | None, quiet: bool, named: Sequence[str] = ()
+) -> None:
+    """Learn a file, piece by piece; `named` are columns that options speak of."""
     from naively._progress import counting
     from naively.cli._reading import require_column
 
@@ -151,7 +155,7 @@ def _learn(model: NaiveBayes, source: Source, target: str, weights: str | None, 
             if n_rows or hasattr(model, "statistics_"):
                 model.partial_fit(table, target, sample_weight=weights)
             else:
-                for name in (*(model.ignore or ()), *(model.families or ())):
+                for name in named:
                     require_column(name, list(table.names), source.shown, "--ignore, --families")
                 model.fit(table, target, sample_weight=weights)
             n_rows += table.n_rows

@@ -112,7 +112,7 @@ def _opened(path: str) -> Any:
         return io.BufferedReader(sys.stdin.buffer) if not hasattr(sys.stdin.buffer, "peek") else sys.stdin.buffer
     require_file(path)
     if path.endswith(".gz"):
-        return io.BufferedReader(gzip.open(path, "rb"), SNIFFED_BYTES)  # type: ignore[arg-type]
+        return io.BufferedReader(gzip.open(path, "rb"), SNIFFED_BYTES)
     return Path(path).open("rb", buffering=SNIFFED_BYTES)
 
 
@@ -159,7 +159,7 @@ def sniffed_delimiter(head: str) -> str:
     >>> sniffed_delimiter("text\nhello, world\n")
     ','
     """
-    found = {}
+    found: dict[str, float] = {}
     for delimiter in DELIMITERS:
         lines = [line for line in csv.reader(head.splitlines()[:-1] or head.splitlines(), delimiter=delimiter) if line]
         widths = {len(line) for line in lines}
