@@ -135,10 +135,10 @@ class TAN(NaiveBayes):
     def _basis(self) -> tuple[Any, ...]:
         return (*super()._basis(), self.root, self.cuts)
 
-    def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         if isinstance(self.smoothing, Mapping):
             raise ParameterError(f"TAN has one smoothing for all columns, but it was given {brief(self.smoothing)}.")
-        return super()._smoothings(names, recipe)
+        return super()._given_smoothings(names, recipe)
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         return self._grown(table.names, table.kinds, recipe, self._chosen_cuts(table, recipe, weights))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import update_wrapper
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,24 +19,27 @@ from naively._checks import require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
 from naively._progress import told
+from naively._read_only import in_c_order
+from naively._record import plain_notes, record_schema
 from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
-    accuracy,
     check_prior,
     check_reject,
     class_prior,
     labelled,
     log_prior,
     loss_matrix,
+    right_weight,
+    share,
 )
 from naively._scoring.explained_cells import WIDE, explained_cells
 from naively._scoring.explained_tokens import strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
-from naively._state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively._state import State, learning_lock, of_one_state
 from naively._table.labels import exact_array
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
@@ -55,10 +59,11 @@ from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
 from naively.analysis._ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.analysis._sampling import DrawnColumn, as_rows, as_table, distributions, draw_columns
-from naively.engines._registry import engine_of
+from naively.engines._pieces import counted_pieces, of_pieces
+from naively.engines._registry import engine_of, source_of
 from naively.engines._threads import thread_count
-from naively.engines.base import Target
-from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
+from naively.engines.base import Piece, Plan, Source, Target
+from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
 from naively.families import ByKind, Family, Joint, as_joints
 from naively.families._distributions import Distribution
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
@@ -78,6 +83,7 @@ from naively.typing import (
     PathLike,
     PriorLike,
     SmoothingLike,
+    SourceLike,
     TableLike,
     TargetLike,
     WeightsLike,
@@ -143,6 +149,14 @@ class Batch(NamedTuple):
     classes: AnyArray
     codes: IntArray
     weights: FloatArray | None
+
+
+class Stream(NamedTuple):
+    """Rows to learn or to forget that are no table in memory, with what was given beside them."""
+
+    source: Source
+    y: Any
+    sample_weight: Any
 
 
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -292,17 +306,25 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
+    def fit(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Learn the rows of X, and nothing but them.
+
+        The recipes that weigh evidence do so here, and answers come at once. To learn rows of which no answer is asked
+        before others have come, or before they are added to another model, use `partial_fit`, which only counts.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, dict or list of dicts
+        X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream or iterator
             NaN, None and null cells are missing: they are marginalised. A dict of single values is one row, a dict of
-            lists a table; a list or Series of texts is one column of prose.
+            lists a table; a list or Series of texts is one column of prose. Rows that are no table in memory are
+            counted piece by piece: the path of a file (Parquet, CSV, JSON lines, Arrow), a pattern such as
+            "sales/*.parquet", a list of paths or `naively.files`; anything that is an Arrow stream; an iterator of
+            data frames, or of pairs (X, y).
         y : array-like or str
             The classes, or the name of the column of X that holds them; for a dict of single values, which is one row,
-            the class itself.
+            the class itself. Of files and streams always the name; of pairs (X, y) nothing.
         sample_weight : array-like or str, optional
             A weight w counts as w repetitions of the row; or the name of the column of X that holds the weights, which
             then is no evidence. A Series with the row labels of X is matched by them.
@@ -312,17 +334,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         batch = self._read_batch(X, y, sample_weight)
+        fitted = self._taken()
         with told("learning", self.verbose or None):
-            schema, statistics = self._taken()._count(batch, None)
-        warn_of_learnt(schema, statistics, batch.table, batch.classes, batch.codes)
+            fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        if isinstance(batch, Batch):
+            warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
+        if as_recipe(self.recipe).tempering is not None:
+            fitted._estimated()
         with learning_lock(self):
-            self._replace(schema, statistics, NO_CLASSES)
+            self._state = fitted._fitted()
         return self
 
     def partial_fit(
         self,
-        X: TableLike,
-        y: TargetLike,
+        X: TableLike | SourceLike,
+        y: TargetLike | None = None,
         classes: Sequence[Label] | AnyArray | None = None,
         sample_weight: WeightsLike | None = None,
     ) -> Self:
@@ -339,6 +365,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        self._refuse_frozen("partial_fit")
         named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch) as (state, schema, statistics):
@@ -349,7 +376,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._replace(schema, statistics, declared)
         return self
 
-    def forget(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
+    def forget(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Unlearn rows that were learnt before.
 
         Sums and counts are as if the rows had never been seen. The kept rows and the histograms of the recipes that
@@ -375,6 +404,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         self._require_fitted()
+        self._refuse_frozen("forget")
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch, forgets=True) as (state, _, statistics):
             assert state is not None  # a fitted model stays fitted
@@ -394,6 +424,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         self._require_fitted()
+        self._refuse_frozen("decay")
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not 0 < factor < np.inf:
             raise ParameterError(f"decay(factor) must be a finite number above 0, got {factor!r}.")
         with learning_lock(self):
@@ -405,6 +436,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Merge two models that were trained apart: the same as training one on all rows."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+", self, other)
         merged: NaiveBayes = copy.deepcopy(self._taken())
         merged._learn_state(other.__dict__.get("_state"))
         return merged
@@ -417,6 +449,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Forget all that another model has learnt: a new model of the rows that are left."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("-", self, other)
         left: NaiveBayes = copy.deepcopy(self._taken())
         state, gone = left._fitted(), other._fitted()
         left._replace(state.schema, state.statistics - gone.statistics, state.declared)
@@ -426,6 +459,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn all that another model has learnt, in place: ``model += other``."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+=", self, other)
         with learning_lock(self):
             self._learn_state(other.__dict__.get("_state"))
         return self
@@ -457,20 +491,26 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other._replace(state.schema, statistics, state.declared)
         return other
 
-    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch:
-        """Read and check rows that are to be counted; a bad parameter is refused first."""
+    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch | Stream:
+        """Read and check rows that are to be counted, or open their source; a bad parameter is refused first."""
         thread_count(self.n_threads)
         as_recipe(self.recipe)
+        source = source_of(X, y)
+        if source is not None:
+            return Stream(source, y, sample_weight)
         batch = Batch(*read_rows(X, y, sample_weight))
         if batch.weights is not None and not batch.weights.any():
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         return batch
 
     @contextmanager
-    def _learning(self, batch: Batch, forgets: bool = False) -> Iterator[tuple[State | None, Schema, Statistics]]:
+    def _learning(
+        self, batch: Batch | Stream, forgets: bool = False
+    ) -> Iterator[tuple[State | None, Schema, Statistics]]:
         """The state that a batch is to change, and the batch counted by it; no other thread can learn meanwhile.
 
-        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn.
+        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn. A
+        stream flows once: then its columns are merged with those that there are.
         """
         taken = self._taken()
         state: State | None = taken.__dict__.get("_state")
@@ -481,27 +521,55 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with learning_lock(self):
             now: State | None = self.__dict__.get("_state")
             if now is not None and (state is None or now.schema is not state.schema):
-                counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
+                if isinstance(batch, Stream):
+                    counted = now.schema.merged(counted[0]), counted[1]
+                else:
+                    counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
             yield now, *counted
 
     def _count(
-        self, batch: Batch, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
+        self, batch: Batch | Stream, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
     ) -> tuple[Schema, Statistics]:
-        """Count a batch; nothing of the model is changed."""
-        n_threads = thread_count(self.n_threads)
-        recipe = as_recipe(self.recipe)
-        table, classes, codes, weights = batch
-        if schema is None:
-            schema, positions = self._first_schema(table, recipe, weights), None
-        else:
-            if self._takes_new_columns and not forgets:
-                schema = schema.widened(table)
-            table, positions = schema.matched(table)
-            schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
+        """Count a batch, or all pieces of a source; nothing of the model is changed."""
         if kept_rows is None:
+            recipe = as_recipe(self.recipe)
             kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
-        target = Target(classes, codes, weights)
+        if isinstance(batch, Stream):
+            return self._count_stream(batch, schema, kept_rows, forgets)
+        table, schema, positions = self._matched(batch.table, batch.weights, schema, forgets)
+        target = Target(batch.classes, batch.codes, batch.weights)
+        n_threads = thread_count(self.n_threads)
         return schema, engine_of(table).count(table, schema, positions, target, n_threads, kept_rows)
+
+    def _count_stream(
+        self, stream: Stream, schema: Schema | None, kept_rows: int, forgets: bool
+    ) -> tuple[Schema, Statistics]:
+        """Count the rows of a source: where they are, if it can, else piece by piece."""
+
+        def schema_of(table: Table) -> tuple[Schema, IntArray | None]:
+            return self._matched(table, None, schema, forgets)[1:]
+
+        def count(piece: Piece, known: Schema | None) -> tuple[Schema, Statistics]:
+            return self._count(Batch(*read_rows(*piece[:3])), known, kept_rows, forgets)
+
+        source, y, sample_weight = stream
+        pushed = source.count(Plan(y, sample_weight, schema_of, kept_rows, thread_count(self.n_threads)))
+        if pushed is not None:
+            return pushed
+        needed = schema.names if forgets and schema is not None else None
+        return counted_pieces(lambda: source.pieces(y, sample_weight, needed), schema, count)
+
+    def _matched(
+        self, table: Table, weights: FloatArray | None, schema: Schema | None, forgets: bool
+    ) -> tuple[Table, Schema, IntArray | None]:
+        """A table as it is counted, what to count of it, and where the columns stand in it."""
+        recipe = as_recipe(self.recipe)
+        if schema is None:
+            return table, self._first_schema(table, recipe, weights), None
+        if self._takes_new_columns and not forgets:
+            schema = schema.widened(table)
+        table, positions = schema.matched(table)
+        return table, schema.completed(table, positions, lambda *known: self._assigned(recipe, *known)), positions
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
@@ -532,25 +600,188 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if "_state" in state:
-            state["_state"] = copy.copy(state["_state"])  # estimates are computed again, under its own parameters
+            state["_state"] = copy.copy(state["_state"])  # a copy estimates for itself once its parameters change
         return state
 
-    def save(self, path: PathLike) -> None:
-        """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
+    def save(self, path: PathLike, *, rows: bool = True, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to one JSON file; `naively.load` reads it back, and its answers are the same to the last bit.
 
-        The file holds the parameters, the columns and the statistics and, with the recipes "auto", "fast" and "strong",
-        up to `kept_rows` rows of the training data.
+        The file holds the parameters, the columns, the statistics and, of the recipes that weigh evidence, the
+        estimates. A model that can go on learning with "auto", "fast" or "strong" has kept a sample of the training
+        data, and the file holds it: up to `kept_rows` rows, word for word. ``rows=False`` leaves them out.
 
         Parameters
         ----------
         path : str or path
             The file, replaced in one step if it exists; it then keeps its mode. A new one that holds rows of the data
             can be read by its owner alone.
+        rows : bool, default=True
+            False to write the model as it is when `frozen`: it answers, and cannot learn. The file then holds no row,
+            but still what the estimates are made of, the values of labels and the words of prose among it.
+        notes : dict, optional
+            Whatever you want to find again in ``load(path).notes_``: texts, numbers, lists and dicts of these. By
+            default those that the model was loaded with.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from naively import NaiveBayes, load
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"])
+        >>> model.save(file, rows=False, notes={"author": "Ada"})
+        >>> load(file).notes_, load(file).predict([[1.5]]).tolist()
+        ({'author': 'Ada'}, ['a'])
         """
         from naively._export.json import save
 
         self._require_fitted()
-        save(self._taken(), path)
+        if not isinstance(rows, bool):
+            raise ParameterError(f"save(rows) must be True or False, got {brief(rows)}.")
+        model = self._taken()
+        if notes is not None:
+            model._notes = plain_notes(notes)
+        save(model if rows else model.frozen(), path)
+
+    @property
+    def notes_(self) -> dict[str, Any]:
+        """The notes that came with the model's file; empty where there were none."""
+        return copy.deepcopy(self.__dict__.get("_notes", {}))
+
+    @of_one_state
+    def frozen(self) -> Self:
+        """A model that only answers, as this one does to the last bit: no kept rows, no learning, estimates inside.
+
+        It predicts, explains, scores and gives log-odds. Of the recipes that weigh evidence it has no statistics, and
+        what needs them (`rank_features`, `impute`, `statistics_`) is refused, as are other parameters than the prior.
+        `partial_fit`, `forget`, `decay` and ``+`` are refused with any recipe; `fit` begins anew.
+
+        Returns
+        -------
+        NaiveBayes
+            A new model.
+
+        Examples
+        --------
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"]).frozen()
+        >>> model.predict([[1.5]]).tolist()
+        ['a']
+        >>> model.partial_fit([[3.0]], ["a"])
+        Traceback (most recent call last):
+        ...
+        naively.errors.FrozenError: partial_fit: this model only answers. Learn with the model that it was made from.
+        """
+        self._require_classes()
+        state, frozen = self._fitted(), self._taken()
+        if state.frozen:
+            return frozen
+        weighs = as_recipe(self.recipe).tempering is not None
+        if weighs:
+            self._estimated()
+        frozen._state = state.answering(class_rows(state.statistics) if weighs else None)
+        return frozen
+
+    @property
+    def frozen_(self) -> bool:
+        """Whether the model only answers: see `frozen`."""
+        return self._fitted().frozen
+
+    def _refuse_frozen(self, asked: str) -> None:
+        state: State | None = self.__dict__.get("_state")
+        if state is not None and state.frozen:
+            raise FrozenError(f"{asked}: this model only answers. Learn with the model that it was made from.")
+
+    @of_one_state
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema (draft 2020-12) of one record that the model answers for.
+
+        Returns
+        -------
+        dict
+            Of an object, or of an array if the columns have no names. Any cell may be null, and a named one absent.
+            Labels may be others than those that were learnt, which are listed where they are no more than 100.
+
+        Examples
+        --------
+        >>> rows = [{"coat": "striped", "weight": 4.0}, {"coat": "plain", "weight": 30.0}]
+        >>> schema = NaiveBayes("textbook").fit(rows, ["cat", "dog"]).json_schema()
+        >>> schema["properties"]["weight"]
+        {'type': ['number', 'null']}
+        >>> schema["properties"]["coat"]
+        {'anyOf': [{'enum': ['plain', 'striped']}, {'type': ['string', 'null']}]}
+        """
+        self._require_classes()
+        return record_schema(self.schema_, self._estimated()[0].factors)
+
+    # -- the model elsewhere -------------------------------------------------------------------------------------------
+
+    @of_one_state
+    def to_python(self) -> str:
+        """The model as the source text of one Python file that needs the standard library alone.
+
+        The file has ``predict_proba(record)``, a dict from each class to its probability, and ``predict(record)``. They
+        answer as the model does, within 1e-9, and refuse the cells that it refuses.
+
+        Returns
+        -------
+        str
+            Names and values of the data stand in it as literals: importing the file runs nothing of them.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> program = {}
+        >>> exec(model.to_python(), program)
+        >>> program["predict"]({"coat": "plain"})
+        'dog'
+        """
+        from naively._export.python import to_python
+
+        return to_python(self)
+
+    def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
+        """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
+
+        It shows the model at a glance; a nomogram whose markers can be moved, with the evidence in bits and the
+        probability that follow at once, equal to those of the model; why a row gets its class; how columns are
+        distributed; how far the probabilities can be believed; and which columns depend on each other.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write, for example ``"report.html"``.
+        data : (X, y) or (X, y, sample_weight), optional
+            Rows to judge the model on, as `fit` takes them, for example ``(frame, "target")``. By default the
+            leave-one-out answers for the kept rows, which "textbook" has not. Only counts of them get into the page.
+        row : table of one row, optional
+            The row that the page opens with and explains, for example a dict; its values get into the page. By default
+            the middle of every column.
+        title : str, optional
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from naively import NaiveBayes
+        >>> from naively.demo import penguins
+        >>> model = NaiveBayes().fit(*penguins())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = model.report(Path(folder) / "penguins.html", row={"island": "Dream"}, title="Penguins")
+        ...     page.stat().st_size < 1_500_000
+        True
+        """
+        from naively._report.page import write_report
+
+        self._require_classes()
+        return write_report(self._taken(), path, data, row, title)
 
     # -- what was learnt -----------------------------------------------------------------------------------------------
 
@@ -585,7 +816,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def statistics_(self) -> Statistics:
         """The sum of all that was learnt; it cannot be written to."""
-        return self._fitted().statistics
+        state = self._fitted()
+        if state.class_rows is not None:
+            raise FrozenError(
+                "This model only answers: what it has learnt was left out when it was frozen, and what was asked needs "
+                "that. Ask the model that it was made from."
+            )
+        return state.statistics
 
     @property
     def classes_(self) -> AnyArray:
@@ -714,7 +951,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(X, prior, "add_prior")
 
     @of_one_state
-    def score(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> float:
+    def score(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> float:
         """The accuracy: the share of the rows whose class is predicted.
 
         Parameters
@@ -726,8 +965,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         float
         """
-        table, classes, codes, weights = read_rows(X, y, sample_weight)
-        return accuracy(classes[codes], self.predict(table), weights)
+        source = source_of(X, y)
+        if source is not None:
+            self._require_fitted()
+            parts = of_pieces(lambda: source.pieces(y, sample_weight, self.schema_.names), self._right_weight)
+            return share(*np.sum(parts, axis=0).tolist())
+        return share(*self._right_weight(Piece(X, y, sample_weight)))
+
+    def _right_weight(self, piece: Piece) -> tuple[float, float]:
+        """The weight of the rows whose class is predicted, and that of all rows."""
+        table, classes, codes, weights = read_rows(*piece[:3])
+        return right_weight(classes[codes], self.predict(table), weights)
 
     @of_one_state
     def evidence(self, X: TableLike) -> FloatArray:
@@ -847,7 +1095,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @of_one_state
     def loo(
-        self, X: TableLike | None = None, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+        self,
+        X: TableLike | SourceLike | None = None,
+        y: TargetLike | None = None,
+        sample_weight: WeightsLike | None = None,
     ) -> FloatArray:
         """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
 
@@ -888,7 +1139,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Recipe {self.recipe!r} weighs evidence on the rows it has kept: loo() without arguments gives their "
                 "leave-one-out answers. Use recipe='textbook' for other rows."
             )
-        rows, decider = self._learnt_rows(X, y, sample_weight)
+        source = source_of(X, y)
+        if source is not None:
+            pieces = of_pieces(lambda: source.pieces(y, sample_weight, self.schema_.names), self._left_out_of)
+            return np.concatenate(pieces)
+        return self._left_out_of(Piece(X, y, sample_weight))
+
+    def _left_out_of(self, piece: Piece) -> FloatArray:
+        """The leave-one-out log-probabilities of rows that were learnt."""
+        recipe = as_recipe(self.recipe)
+        rows, decider = self._learnt_rows(*piece[:3])
         families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
         n_threads = thread_count(self.n_threads)
         scores = left_out_scores(self.schema_, families, smoothings, self.statistics_, rows, n_threads)
@@ -916,19 +1176,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights : ndarray of shape (n_rows,)
         """
         self._require_classes()
-        scorer = self._estimated()[0]
-        log_proba = self._left_out_of_kept_rows()
-        return log_proba, scorer.weighed.model.loo.codes.copy(), scorer.weighed.model.loo.weights.copy()
+        log_proba, left_out = self._left_out_of_kept_rows(), self._estimated()[0].left_out
+        assert left_out is not None
+        return log_proba, left_out.codes.copy(), left_out.weights.copy()
 
     def _left_out_of_kept_rows(self) -> FloatArray:
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise ParameterError(
                 f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
                 "that the model has learnt."
             )
-        loo = scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
-        return loo.copy()
+        return left_out.log_posterior.copy()
 
     @of_one_state
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -964,7 +1223,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class."""
         self._require_fitted()
-        return self.statistics_.class_weight.high.copy()
+        return self._fitted().statistics.class_weight.high.copy()
 
     @property
     @of_one_state
@@ -983,19 +1242,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         1.0
         """
         self._require_fitted()
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise RecipeError(
                 f"calibration_ is measured on kept rows, and recipe {self.recipe!r} keeps none. Fit with "
                 "recipe='auto', 'fast' or 'strong', or score other rows."
             )
-        loo = scorer.weighed.model.loo
-        if not len(loo.codes):
+        if not len(left_out.codes):
             raise RecipeError(
                 "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. "
                 "Score other rows, or learn some more."
             )
-        return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
+        return calibration(left_out.log_posterior, left_out.codes, left_out.weights)
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
@@ -1227,7 +1485,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Only the recipe "textbook" has it, as weighed evidence is no probability of rows. `StudentT` and
         ``Gaussian(interval=...)`` are no functions of means and variances: for them, and for `Kernel`, it takes an
         exact histogram, which the recipes "auto" and "strong" keep of columns with at most 2048 distinct values
-        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none.
+        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none. `Joint`
+        factors, `JointBayes` and `TAN` have it if no cell was missing: of rows with missing members too little is kept.
 
         Examples
         --------
@@ -1322,8 +1581,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         `Binned` columns draw one of the values that were learnt in a bin, `Kernel` ones from the tabulated density,
-        `Bernoulli` ones 0 and 1 (or the threshold and one above it). The recipes that weigh evidence have no
-        distribution of rows to draw from: use "textbook".
+        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns that are read together (`Joint`, `TAN`)
+        are drawn together; the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as
+        wide as their neighbours. The recipes that weigh evidence have no distribution of rows to draw from: use
+        "textbook".
 
         Examples
         --------
@@ -1510,7 +1771,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
         for distribution in self._imputing(member):
-            labels = distribution.labels_of(int(np.flatnonzero(distribution.members == member)[0]))
+            place = int(np.flatnonzero(distribution.members == member)[0])
+            labels: tuple[tuple[Label, ...], FloatArray] | None = distribution.labels_of(place)
             if labels is not None:
                 return labels
         raise ParameterError(
@@ -1525,9 +1787,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The factors of all columns, or of one, not weighed, by families that say what is expected of a cell."""
         recipe = as_recipe(self.recipe)
         families = [family and family.expecting() for family in self._checked_families(recipe)]
+        self._refuse_together(families, member)
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
         return [factor for factor in factors if member is None or member in factor.members]
+
+    def _refuse_together(self, families: Sequence[Family | None], member: int | None) -> None:
+        """Refuse to fill in a column whose cells depend on those of others, given the class."""
+        for name, place, family in zip(self.schema_.names, range(len(families)), families, strict=True):
+            if family is not None and family.together and member in (None, place):
+                raise ParameterError(
+                    f"Column {name!r} is read together with others, so the class alone does not tell what its missing "
+                    "cells are expected to be. Use a model without factors, NaiveBayes('textbook')."
+                )
 
     @of_one_state
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
@@ -1589,7 +1861,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
         the posterior of the parameters gives. They hold for a column model that is right,
         and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
-        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
+        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
+        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN`, where a column's parent is
+        known.
 
         Examples
         --------
@@ -1642,8 +1916,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.prior
 
     def _prior(self, prior: Any) -> FloatArray:
-        weighs = as_recipe(self.recipe).tempering is not None
-        weight = class_rows(self.statistics_) if weighs else self.statistics_.class_weight.high
+        state = self._fitted()
+        weight = state.class_rows
+        if weight is None:
+            weighs = as_recipe(self.recipe).tempering is not None
+            weight = class_rows(state.statistics) if weighs else state.statistics.class_weight.high
         return class_prior(prior, self._prior_rule(), self.classes_, weight)
 
     def _prior_rule(self) -> Smoothing:
@@ -1654,27 +1931,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         state, basis = self._fitted(), self._basis()
-        known = state.estimates[0]
-        if known is None or not unchanged(known[0], basis):
-            with learning_lock(state):  # threads that ask at once wait for one of them
-                known = state.estimates[0]
-                if known is None or not unchanged(known[0], basis):
-                    basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-                    with told("estimating", self.verbose or None):
-                        scorer = self._scorer(as_recipe(self.recipe))
-                    known = basis, (scorer, log_prior(self._prior(self._given_prior())))
-                    state.estimates[0] = known
-        estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
-        return estimated
+        scorer = state.estimated(0, basis, self._told_scorer)
+        logs = state.estimated(1, (*basis, self.prior), lambda: log_prior(self._prior(self._given_prior())))
+        return scorer, logs
+
+    def _told_scorer(self) -> Scorer | PooledScorer:
+        """The scorer, with word of it if it takes long."""
+        with told("estimating", self.verbose or None):
+            return self._scorer(as_recipe(self.recipe))
 
     def _basis(self) -> tuple[Any, ...]:
-        """The parameters that estimates are computed from."""
+        """The parameters that estimates are computed from, but for the prior, which weighs nothing."""
         return (
             self.recipe,
             self.families,
             self.smoothing,
             self.factors,
-            self.prior,
             self.prior_smoothing,
             self.ignore,
             self.kept_rows,
@@ -1682,6 +1954,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
         """The estimates of all columns, weighed if the recipe says so."""
+        if self._fitted().class_rows is not None:
+            raise FrozenError(
+                "This model only answers, under the parameters that it was frozen with; only the prior can be another. "
+                "Set them as they were, or use the model that it was made from."
+            )
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         smoothings = self._smoothings(schema.names, recipe)
@@ -1693,9 +1970,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_threads = thread_count(self.n_threads)
         weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
-            return PooledScorer(weighed, schema, len(self.classes_), thread_count(self.n_threads))
-        scorer = Scorer(weighed.factors, schema.names, len(self.classes_), weighed.model.bias)
-        scorer.weighed = weighed
+            return PooledScorer.fitted(weighed, schema, n_threads)
+        factors = in_c_order(weighed.factors)
+        scorer = Scorer(factors, schema.names, len(self.classes_), in_c_order(weighed.model.bias))
+        scorer.weighed, scorer.left_out = weighed, weighed.left_out
         return scorer
 
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
@@ -1712,7 +1990,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return schema.with_declared(families)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
-        """The smoothing of each column."""
+        """The smoothing of each column, for the classes that there are."""
+        rules = self._given_smoothings(names, recipe)
+        if not self._is_fitted():
+            return rules
+        known = {id(rule): rule.for_classes(self.classes_.tolist()) for rule in rules}
+        return [known[id(rule)] for rule in rules]
+
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column as the parameters have it."""
         if self.smoothing is None:
             return [recipe.smoothing] * len(names)
         if not isinstance(self.smoothing, Mapping):
@@ -1750,7 +2036,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return joints
 
     def _checked_kept_rows(self) -> int:
-        return require_whole("kept_rows", self.kept_rows, at_most=MOST_KEPT)
+        kept_rows = require_whole("kept_rows", self.kept_rows, at_least=0, at_most=MOST_KEPT)
+        if kept_rows == 0 and as_recipe(self.recipe).tempering is not None:
+            raise ParameterError(
+                f"kept_rows must be at least 1, got 0: recipe {self.recipe!r} weighs evidence on the kept rows. Fit "
+                "with some and use frozen() or save(path, rows=False) for a model without rows, or recipe='textbook'."
+            )
+        return kept_rows
+
+
+def _refuse_any_frozen(asked: str, *models: NaiveBayes) -> None:
+    for model in models:
+        model._refuse_frozen(asked)
 
 
 def _holds(kept: Sequence[Summary], needed: Sequence[Summary]) -> bool:

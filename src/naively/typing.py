@@ -7,7 +7,7 @@ right: that is checked when it is read.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -55,6 +55,17 @@ LossLike: TypeAlias = Mapping[Any, Any] | HasShape | HasArray | Sequence[Any]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """The path of a file."""
+
+
+class HasArrowStream(Protocol):
+    """What gives its rows through the Arrow C stream interface: a reader, a relation, the result of a query."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """A capsule with the stream."""
+
+
+SourceLike: TypeAlias = str | os.PathLike[str] | HasArrowStream | Iterable[Any]
+"""Rows that are no table in memory: paths of files, an Arrow stream, an iterator of data frames or of pairs (X, y)."""
 
 if TYPE_CHECKING:
     from naively.families import ByKind, Family, Joint
