@@ -1274,8 +1274,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
-        warn_of_asked(self._fitted(), table, positions)
         scorer, logs = self._estimated()
+        warn_of_asked(self._fitted(), scorer.factors, table, positions)
         if prior is not None:
             logs = log_prior(self._prior(prior))
             if logs.ndim == 2 and len(logs) != table.n_rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from naively.cli import _answers, _learning, _showing
+from naively.cli import _answers, _exporting, _learning, _showing
 from naively.cli._app import app, run
 
-__all__ = ["_answers", "_learning", "_showing", "app", "run"]
+__all__ = ["_answers", "_exporting", "_learning", "_showing", "app", "run"]

@@ -26,6 +26,7 @@ from naively.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from naively import NaiveBayes
+    from naively._table.table import Table
     from naively.cli._reading import Source
 
 Output = Annotated[
@@ -152,16 +153,25 @@ def _learn(
             require_column(target, list(table.names), source.shown, "--target")
             if weights is not None:
                 require_column(weights, list(table.names), source.shown, "--weights")
-            if n_rows or hasattr(model, "statistics_"):
-                model.partial_fit(table, target, sample_weight=weights)
-            else:
-                for name in named:
-                    require_column(name, list(table.names), source.shown, "--ignore, --families")
-                model.fit(table, target, sample_weight=weights)
+            for name in named:
+                require_column(name, list(table.names), source.shown, "--ignore, --families")
+            model.partial_fit(table, target, sample_weight=weights)
+            if not n_rows:
+                _look_at(model, table, target)
             n_rows += table.n_rows
             count(n_rows)
     if not n_rows:
         raise InputError(f"{source.shown} holds no rows.")
+
+
+def _look_at(model: NaiveBayes, table: Table, target: str) -> None:
+    """Say what deserves a look in the first rows, as `NaiveBayes.fit` does."""
+    from naively._table.target import read_rows
+    from naively.analysis._check import warn_of_learnt
+
+    rows, classes, codes, _ = read_rows(table, target, None)
+    if tuple(rows.names) == model.schema_.names:  # no weights among them, and no columns from before
+        warn_of_learnt(model.schema_, model.statistics_, rows, classes, codes)
 
 
 def _families(given: list[str] | None) -> dict[str, str] | None:
@@ -183,6 +193,7 @@ def _save(model: NaiveBayes, path: str) -> None:
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"--output {path}: there is no folder {folder}.")
+    _ = model.evidence_names_  # what is estimated for it is written as well, so that the file answers at once
     model.save(path)
 
 

@@ -80,7 +80,8 @@ def comparison_table(comparison: Comparison) -> Any:
 
 def portrait_parts(shown: dict[str, Any]) -> Iterator[Any]:
     """What a model has learnt."""
-    yield f"[bold]{shown['model']}[/] of the recipe {escape(shown['recipe'])}, {shown['rows']:,.0f} rows"
+    rows = "frozen: it only answers" if shown["rows"] is None else f"{shown['rows']:,.0f} rows"
+    yield f"[bold]{shown['model']}[/] of the recipe {escape(shown['recipe'])}, {rows}"
     classes = Table("class", box=box.SIMPLE_HEAD)
     classes.add_column("prior", justify="right")
     classes.add_column("")
@@ -94,7 +95,9 @@ def portrait_parts(shown: dict[str, Any]) -> Iterator[Any]:
     for one in shown["columns"]:
         bits = one["information"]
         shown_bits = "" if bits is None else f"{bits:.3f}"
-        columns.add_row(escape(one["column"]), one["family"] or "[dim]nothing[/]", shown_bits, bar((bits or 0) / most))
+        columns.add_row(
+            escape(one["column"]), one["family"] or f"[dim]{one['holds']}[/]", shown_bits, bar((bits or 0) / most)
+        )
     yield columns
     for label, lines in shown["telling"].items():
         if lines:

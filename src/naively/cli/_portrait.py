@@ -25,31 +25,32 @@ def portrait(model: NaiveBayes) -> dict[str, Any]:
     """All that `naively show` shows."""
     classes = [str(label) for label in model.classes_.tolist()]
     prior = model.class_prior_
+    frozen = model.frozen_
     recipe = model.recipe.name if isinstance(model.recipe, Recipe) and hasattr(model.recipe, "name") else model.recipe
     return {
         "model": type(model).__name__,
         "recipe": str(recipe),
-        "rows": float(model.class_count_.sum()),
+        "rows": None if frozen else float(model.class_count_.sum()),
         "classes": dict(zip(classes, prior.tolist(), strict=True)) if prior.ndim == 1 else {},
         "columns": _columns(model),
-        "telling": _telling(model, classes),
+        "telling": {} if frozen else _telling(model, classes),
     }
 
 
 def _columns(model: NaiveBayes) -> list[dict[str, Any]]:
     """The columns, what they are read as, and how much each tells of the class alone."""
-    families = model.families_
     kinds = dict(zip(model.schema_.names, model.schema_.kinds, strict=True))
+    families: dict[str, Any] = dict.fromkeys(kinds) if model.frozen_ else dict(model.families_)
     try:
         frame = columns_of(model.rank_features())
         ranked = dict(zip(frame["column"], frame["score"], strict=True))
-    except NaivelyError:  # a family without an answer: the order is then that of the table
-        ranked = dict.fromkeys(model.schema_.names, float("nan"))
+    except NaivelyError:  # a family without an answer, or a model that only answers: the order is that of the table
+        ranked = dict.fromkeys(kinds, float("nan"))
     return [
         {
             "column": name,
             "holds": kinds[name],
-            "family": None if families[name] is None else families[name].name(),  # type: ignore[union-attr]
+            "family": None if families[name] is None else families[name].name(),
             "information": max(float(score), 0.0) if score == score else None,
         }
         for name, score in ranked.items()
