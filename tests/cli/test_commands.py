@@ -191,6 +191,31 @@ def test_update_forget_and_merge_are_exact():
     assert "Forget only rows that this model has learnt" in naively("forget", "train.json", "test.csv", code=1).stderr
 
 
+def test_a_model_is_handed_on(fitted):
+    naively("report", "m.json", "test.csv", "-o", "page.html", "--title", "Penguins & co")
+    assert "Penguins &amp; co" in (fitted / "page.html").read_text()
+    naively("report", "m.json", "-o", "page.html", "-q")
+    assert "there is no folder" in naively("report", "m.json", "-o", "no/such/page.html", code=1).stderr
+    scope = {}
+    exec(naively("python", "m.json").stdout, scope)
+    assert scope["predict"]({"island": "Biscoe", "body_mass_g": 5000}) == "Gentoo"
+    naively("python", "m.json", "-o", "model.py")
+    assert "def predict" in (fitted / "model.py").read_text()
+
+
+def test_a_frozen_model_is_shown_and_answers():
+    NaiveBayes("fast").fit(TRAIN, "species").save("frozen.json", rows=False)
+    assert "it only answers" in naively("show", "frozen.json").stdout
+    assert len(read(naively("predict", "frozen.json", "test.csv").stdout)) == len(TEST)
+    assert "only answers" in naively("update", "frozen.json", "test.csv", code=1).stderr
+
+
+def test_the_file_answers_at_once(monkeypatch):
+    naively("fit", "train.csv", "-t", "species", "-o", "m.json", "-q", "--recipe", "fast")
+    monkeypatch.setattr(NaiveBayes, "_scorer", lambda *_: pytest.fail("it was estimated again"))
+    naively("predict", "m.json", "test.csv", "--bare")
+
+
 def test_numbered_classes_stay_numbers():
     FRAME.assign(species=FRAME["species"].map({"Adelie": 0, "Chinstrap": 1, "Gentoo": 2})).to_csv("n.csv", index=False)
     naively("fit", "n.csv", "-t", "species", "-o", "m.json", "-q", "--recipe", "textbook")
