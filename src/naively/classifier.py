@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from naively._checks import require_number, require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
+from naively._progress import told
 from naively._read_only import in_c_order
 from naively._record import plain_notes, record_schema
 from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
@@ -203,6 +204,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
+    verbose : bool, default=False
+        Whether to show what is going on, once it takes longer than a second, even where nobody may be watching. On
+        terminals and in notebooks it is shown anyway. The logger "naively" of `logging` is told in any case.
 
     Attributes
     ----------
@@ -245,6 +249,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Whether `partial_fit` learns columns that were not there at first."""
 
     ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+    verbose: bool = False
 
     def __init__(
         self,
@@ -258,6 +263,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
+        verbose: bool = False,
     ):
         self.recipe = recipe
         self.families = families
@@ -268,6 +274,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
+        self.verbose = verbose
 
     @classmethod
     def from_parameters(cls, prior: Any, columns: Any, rows: float = 1.0) -> NaiveBayes:
@@ -388,7 +395,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         batch = self._read_batch(X, y, sample_weight)
         fitted = self._taken()
-        fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        with told("learning", self.verbose or None):
+            fitted._replace(*fitted._count(batch, None), NO_CLASSES)
         if isinstance(batch, Batch):
             warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
         if as_recipe(self.recipe).tempering is not None:
@@ -1436,8 +1444,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
-        warn_of_asked(self._fitted(), table, positions)
         scorer, logs = self._estimated()
+        warn_of_asked(self._fitted(), scorer.factors, table, positions)
         if prior is not None:
             logs = log_prior(self._prior(prior))
             if logs.ndim == 2 and len(logs) != table.n_rows:
@@ -2208,9 +2216,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         state, basis = self._fitted(), self._basis()
-        scorer = state.estimated(0, basis, lambda: self._scorer(as_recipe(self.recipe)))
+        scorer = state.estimated(0, basis, self._told_scorer)
         logs = state.estimated(1, (*basis, self.prior), lambda: log_prior(self._prior(self._given_prior())))
         return scorer, logs
+
+    def _told_scorer(self) -> Scorer | PooledScorer:
+        """The scorer, with word of it if it takes long."""
+        with told("estimating", self.verbose or None):
+            return self._scorer(as_recipe(self.recipe))
 
     def _basis(self) -> tuple[Any, ...]:
         """The parameters that estimates are computed from, but for the prior, which weighs nothing."""
