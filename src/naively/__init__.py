@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time `__getattr_
     from naively.analysis import thresholds as thresholds
     from naively.analysis._tuning import tune as tune
     from naively.classifier import NaiveBayes as NaiveBayes
+    from naively.engines._files import files as files
     from naively.recipes import Recipe as Recipe
 
 __version__ = "0.1.0"
@@ -35,6 +36,7 @@ _HOMES = {
     "NaiveBayes": "naively.classifier",
     "Recipe": "naively.recipes",
     "TAN": "naively._tan",
+    "files": "naively.engines._files",
     "load": "naively._export.json",
     "named": "naively._table.read",
     "tune": "naively.analysis._tuning",
@@ -45,7 +47,7 @@ _MODULES = {
     **{name: f"naively.analysis.{name}" for name in ("diagnostics", "drift", "selection", "shift", "thresholds")},
 }
 
-__all__ = ["TAN", "JointBayes", "NaiveBayes", "Recipe", "__version__", "load", "named", "tune"]
+__all__ = ["TAN", "JointBayes", "NaiveBayes", "Recipe", "__version__", "files", "load", "named", "tune"]
 
 if not TYPE_CHECKING:  # a type checker would take it to mean that every name exists
 
