@@ -15,9 +15,10 @@ from naively import NaiveBayes
 from naively.errors import InputError
 from tests.system.likeness import assert_same_answers, assert_same_sums
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
-)
+pytestmark = [
+    pytest.mark.usefixtures("client"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def rows():
 
 
 @pytest.mark.parametrize("recipe", ["textbook", "auto"])
-def test_the_same_model_as_in_memory(client, rows, recipe):
+def test_the_same_model_as_in_memory(rows, recipe):
     local = NaiveBayes(recipe).fit(rows, "class", "weight")
     frame = dask.dataframe.from_pandas(rows, npartitions=5)
     model = NaiveBayes(recipe).fit(frame, "class", "weight")
@@ -61,19 +62,19 @@ def test_the_same_model_as_in_memory(client, rows, recipe):
     assert model.score(frame, "class") == local.score(rows, "class")
 
 
-def test_many_partitions_are_merged_in_a_tree(client, rows):
+def test_many_partitions_are_merged_in_a_tree(rows):
     frame = dask.dataframe.from_pandas(rows, npartitions=70)
     model = NaiveBayes("textbook").fit(frame, "class", "weight")
     assert_same_sums(model.statistics_, NaiveBayes("textbook").fit(rows, "class", "weight").statistics_)
 
 
-def test_rows_that_are_refused_are_refused_as_in_memory(client, rows):
+def test_rows_that_are_refused_are_refused_as_in_memory(rows):
     bad = rows.assign(n=np.where(np.arange(len(rows)) == 1500, np.inf, rows["n"]))
     with pytest.raises(InputError, match=r"In a partition: Input X contains infinity: column 'n'"):
         NaiveBayes("textbook").fit(dask.dataframe.from_pandas(bad, npartitions=4), "class", "weight")
 
 
-def test_a_killed_worker_counts_no_row_twice(client, rows, tmp_path):
+def test_a_killed_worker_counts_no_row_twice(rows, tmp_path):
     folder = str(tmp_path)
 
     def slow(part):

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from naively._schema import Schema
 from naively.engines.base import Piece, ReadAgainError
-from naively.errors import InputError, NaivelyError
+from naively.errors import InputError, NaivelyError, warn
 from naively.statistics._statistics import Statistics
 
 Pieces = Callable[[], Iterator[Piece]]
@@ -63,8 +63,9 @@ def from_the_start(work: Callable[[], Result]) -> Result:
     while True:
         try:
             return work()
-        except ReadAgainError:
-            continue
+        except ReadAgainError as again:
+            if str(again):
+                warn(str(again))
 
 
 def rows_of(pieces: Iterator[Piece]) -> Iterator[Piece]:
