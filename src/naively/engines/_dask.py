@@ -11,6 +11,7 @@ from naively.engines._lazy_rows import LOGGER
 from naively.engines._lazy_source import is_lazy
 from naively.engines._partitions import FAN_IN, counter_for, packed, repacked, unpacked
 from naively.engines.base import Piece, Plan, Source
+from naively.errors import ParameterError
 from naively.statistics._registry import STATISTICS
 from naively.statistics._statistics import Statistics
 
@@ -43,15 +44,20 @@ class DaskSource(Source):
         return (Piece(part.compute(), y, sample_weight) for part in frame.to_delayed())
 
     def annotate(self, model: Any, to: Any, evidence: bool) -> Any:
-        like = self.given._meta_nonempty
-        meta = model.annotate(like, evidence=evidence).iloc[:0]
-        return self.given.map_partitions(_annotated, model, evidence, meta=meta)
+        """A data frame of Dask."""
+        if to is not None:
+            raise ParameterError(
+                "annotate(to) is for files and streams. A lazy frame stays lazy: write what annotate returns, by "
+                "frame.to_parquet(path)."
+            )
+        meta = model.annotate(self.given._meta_nonempty, evidence=evidence).iloc[:0]
+        return self.given.map_partitions(_annotated, model, evidence, meta, meta=meta)
 
 
 def _counted(counter: Any, part: Any) -> bytes:
     return packed(counter, [part])
 
 
-def _annotated(part: Any, model: Any, evidence: bool) -> Any:
-    """A partition with the answers of a model beside it; one without rows gets the columns alone."""
-    return model.annotate(part, evidence=evidence)
+def _annotated(part: Any, model: Any, evidence: bool, meta: Any) -> Any:
+    """A partition with the answers of a model beside it."""
+    return model.annotate(part, evidence=evidence) if len(part) else meta

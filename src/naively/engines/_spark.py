@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 
 from naively._schema import Schema
 from naively.engines._arrow import Read, as_pieces, needed_columns
+from naively.engines._lazy_annotate import added_columns
 from naively.engines._lazy_rows import LOGGER
 from naively.engines._lazy_source import is_lazy
 from naively.engines._partitions import FAN_IN, PartitionCounter, counter_for, gathered, packed, repacked, unpacked
 from naively.engines.base import Piece, Plan, Source
+from naively.errors import ParameterError
 from naively.statistics._registry import STATISTICS
 from naively.statistics._statistics import Statistics
 
@@ -65,15 +67,22 @@ class SparkSource(Source):
         return as_pieces((Read(_read(row[0]), "") for row in rows), y, sample_weight)
 
     def annotate(self, model: Any, to: Any, evidence: bool) -> Any:
-        from pyspark.sql.pandas.types import from_arrow_schema
-        from pyspark.sql.types import StructType
+        """A data frame of PySpark; the model is sent to each executor once."""
+        import pyarrow
+        from pyspark.sql.pandas.types import from_arrow_type
+        from pyspark.sql.types import StructField, StructType
 
-        first = self.given.limit(1).toArrow()
-        known = from_arrow_schema(model.annotate(first, evidence=evidence).schema)
-        added = known.fields[len(self.given.columns) :]
+        if to is not None:
+            raise ParameterError(
+                "annotate(to) is for files and streams. A lazy frame stays lazy: write what annotate returns, by "
+                "frame.write.parquet(path)."
+            )
+        names = self.given.columns
+        added = added_columns(model, evidence, names, pyarrow)
+        fields = [StructField(name, from_arrow_type(dtype)) for name, dtype in added.items()]
         shared = self.given.sparkSession.sparkContext.broadcast(model)
-        schema = StructType([*self.given.schema.fields, *added])
-        return self._safe.mapInArrow(_Annotate(shared, self.given.columns, evidence), schema)
+        schema = StructType([*self.given.schema.fields, *fields])
+        return self._safe.mapInArrow(_Annotate(shared, names, evidence), schema)
 
 
 class _CountPartition:
