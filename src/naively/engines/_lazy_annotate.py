@@ -31,8 +31,8 @@ def added_columns(model: Any, evidence: bool, names: Sequence[str], library: Any
     there = [name for name in added if name in names]
     if there:
         raise ParameterError(
-            f"annotate adds columns that are called {listed(there)}, and there are such columns already. Rename or drop "
-            "them first."
+            f"annotate adds columns that are called {listed(there)}, and there are such columns already. Rename or "
+            "drop them first."
         )
     return added
 
