@@ -62,6 +62,17 @@ def test_the_same_model_as_in_memory(rows, recipe):
     assert model.score(frame, "class") == local.score(rows, "class")
 
 
+def test_a_frame_with_answers_stays_in_dask(rows):
+    model = NaiveBayes("textbook").fit(rows.drop(columns="weight"), "class")
+    answered = model.annotate(dask.dataframe.from_pandas(rows, npartitions=3))
+    assert isinstance(answered, dask.dataframe.DataFrame)
+    expected = model.annotate(rows)
+    assert list(answered.columns) == list(expected.columns)
+    found = answered.compute()
+    for name in expected.columns[rows.shape[1] :]:
+        assert found[name].tolist() == expected[name].tolist(), name
+
+
 def test_many_partitions_are_merged_in_a_tree(rows):
     frame = dask.dataframe.from_pandas(rows, npartitions=70)
     model = NaiveBayes("textbook").fit(frame, "class", "weight")

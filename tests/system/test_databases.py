@@ -122,12 +122,22 @@ def test_an_odd_table(database, weight):
 
 @pytest.mark.parametrize("recipe", ["auto", "fast"])
 def test_rows_come_in_pieces_where_sums_are_not_enough(database, recipe):
-    rows = arrow_table(odd_rows()).drop_columns(["weight", NAMES["amount"]])
+    rows = arrow_table(odd_rows()).drop_columns(["weight", NAMES["amount"], NAMES["wide"]])
     local = NaiveBayes(recipe).fit(rows, "class")
     table = database.table(rows, "rows")
     model = NaiveBayes(recipe).fit(table, "class")
     np.testing.assert_allclose(model.predict_proba(rows), local.predict_proba(rows), atol=1e-12)
     assert model.score(table, "class") == local.score(rows, "class")
+
+
+def test_answers_come_as_record_batches(database):
+    rows = arrow_table(odd_rows()).drop_columns(["weight", NAMES["amount"], NAMES["wide"]])
+    model = NaiveBayes("textbook").fit(rows, "class")
+    reader = model.annotate(database.table(rows, "rows"))
+    assert isinstance(reader, pa.RecordBatchReader)
+    found, expected = reader.read_all(), model.annotate(rows)
+    assert found["prediction"].to_pylist() == expected["prediction"].to_pylist()
+    np.testing.assert_allclose(found["probability_yes"].to_numpy(), expected["probability_yes"].to_numpy(), atol=1e-12)
 
 
 def test_classes_far_apart(database):

@@ -49,7 +49,7 @@ def spark():
 
 @pytest.fixture(scope="module")
 def table():
-    rows = arrow_table(odd_rows(900))
+    rows = arrow_table(odd_rows(900)).drop_columns([NAMES["wide"]])
     return rows.append_column(BACKTICK, pa.array(np.arange(900) % 7))
 
 
@@ -68,12 +68,26 @@ def test_the_same_model_as_in_memory(frame, table, recipe):
 
 
 def test_learning_more_forgetting_and_scoring(frame, table):
-    local = NaiveBayes("textbook", families={NAMES["wide"]: "categorical"}).fit(table, "class")
-    model = NaiveBayes("textbook", families={NAMES["wide"]: "categorical"}).fit(table, "class")
+    local = NaiveBayes("textbook", families={NAMES["whole"]: "categorical"}).fit(table, "class")
+    model = NaiveBayes("textbook", families={NAMES["whole"]: "categorical"}).fit(table, "class")
     model.partial_fit(frame, "class")
     assert model.class_count_.tolist() == (2 * local.class_count_).tolist()
     assert_same_sums(model.forget(frame, "class").statistics_, local.statistics_)
     assert model.score(frame, "class") == local.score(table, "class")
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_a_frame_with_answers_stays_in_spark(frame, table, evidence):
+    from pyspark.sql import DataFrame
+
+    model = NaiveBayes("textbook").fit(table.drop_columns(["weight"]), "class")
+    answered = model.annotate(frame, evidence=evidence)
+    assert isinstance(answered, DataFrame)
+    expected = model.annotate(frame.toArrow(), evidence=evidence)
+    found = answered.toArrow()
+    assert found.column_names == expected.column_names
+    for name in expected.column_names[table.num_columns :]:
+        assert found[name].to_pylist() == expected[name].to_pylist(), name
 
 
 def test_large_sums_are_merged_in_a_tree(spark, caplog):

@@ -13,7 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 from naively._progress import RowsShown
 from naively.engines._arrow import Read, arrow, as_pieces, is_text, needed_columns, require_target
 from naively.engines._formats import SUFFIXES, File, format_of, given_types, suffix_of
+from naively.engines._pieces import annotated_pieces, from_the_start
 from naively.engines._read_ahead import read_ahead
+from naively.engines._write import may_encode, require_writable, write_tables
 from naively.engines.base import Piece, Source
 from naively.errors import InputError, InputTypeError, ParameterError, SchemaError, brief, listed, warn
 from naively.typing import PathLike
@@ -125,6 +127,32 @@ class FilesSource(Source):
         with closing(read_ahead(reads)) as ahead, RowsShown("rows") as shown:
             yield from as_pieces(_counted_off(ahead, shown), y, sample_weight, layout.texts)
 
+    def annotate(self, model: Any, to: Any, evidence: bool) -> Any:
+        """Tables with answers, one by one; or, with `to`, one file of them."""
+        path = None if to is None else require_writable(to)
+        self._take_types_of(model)
+        plain = path is not None and may_encode(path, [file.schema() for file in self.files])
+
+        def tables() -> Iterator[Any]:
+            layout = Layout.of(self.files, self.options)
+            reads = layout.reads(layout.names, encoded=plain)
+            with closing(read_ahead(reads)) as ahead, RowsShown("rows") as shown:
+                pieces = (Piece(read.batch, None, None, read.place) for read in _counted_off(ahead, shown))
+                yield from annotated_pieces(model, pieces, evidence)
+
+        if path is None:
+            return tables()
+        from_the_start(lambda: write_tables(tables(), path, plain))
+        return path
+
+    def _take_types_of(self, model: Any) -> None:
+        """Read columns of CSV as a model does: what it knows as labels, or not at all, is text as it stands."""
+        known = dict(zip(model.schema_.names, model.schema_.kinds, strict=True))
+        for file in self.files:
+            if file.format.guesses and not file.format.finds_columns:
+                labels = [name for name in file.schema().names if known.get(name, "label") in ("label", "text")]
+                file.types.update({name: arrow().string() for name in labels if name not in self.options.types})
+
 
 def _counted_off(reads: Iterator[Read], shown: RowsShown) -> Iterator[Read]:
     """What is read, told to whoever watches."""
@@ -169,14 +197,19 @@ class Layout(NamedTuple):
         The columns of all of them, those of the first file first.
     held : list of list of str
         The columns of each file that are read from it; others are missing cells.
-    texts : frozenset of str
-        The columns of plain text.
+    schemas : list of pyarrow.Schema
+        Of each file.
     """
 
     files: list[File]
     names: list[str]
     held: list[list[str]]
-    texts: frozenset[str]
+    schemas: list[Any]
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns of plain text."""
+        return frozenset(field.name for schema in self.schemas for field in schema if is_text(field.type))
 
     @classmethod
     def of(cls, files: list[File], options: Options) -> Layout:
@@ -193,8 +226,7 @@ class Layout(NamedTuple):
         lenient = options.missing_columns == "empty"
         kinds: dict[str, tuple[str, File]] = {}
         held = [_held(file, schema, names, kinds, lenient) for file, schema in zip(files, schemas, strict=True)]
-        texts = frozenset(field.name for schema in schemas for field in schema if is_text(field.type))
-        return cls(files, names, held, texts)
+        return cls(files, names, held, schemas)
 
     def reads(self, columns: list[str], encoded: bool, open_ended: bool = False) -> Generator[Read, None, None]:
         """The rows of all files, with these columns.
