@@ -22,6 +22,7 @@ from naively._progress import told
 from naively._read_only import in_c_order
 from naively._record import plain_notes, record_schema
 from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
+from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
@@ -1260,6 +1261,61 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._require_classes()
         return checked_rows(self, X)
+
+    @of_one_state
+    def annotate(self, X: TableLike | SourceLike, to: PathLike | None = None, evidence: bool = False) -> Any:
+        """Rows with the answers beside them: the class that is predicted, and the probability of each.
+
+        Parameters
+        ----------
+        X : data frame of any library, or path, Arrow stream or iterator of data frames as in `fit`
+        to : path, optional
+            Where X is files or a stream, the file to write, Parquet or CSV by its ending. It is there when all rows
+            are, or not at all; what was there is replaced.
+        evidence : bool, default=False
+            Whether to add what each column says for the class that is predicted, in bits; with that of the prior they
+            add up to its log-odds, as in `explain`.
+
+        Returns
+        -------
+        data frame, iterator of data frames, or path
+            A new frame of the library of X, with ``prediction``, ``probability_<class>`` for each class and, if asked
+            for, ``evidence_prior`` and ``evidence_<column>``; of files and streams such frames one by one, or the path
+            that was written.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from naively import NaiveBayes
+        >>> frame = pd.DataFrame({"coat": ["striped", "plain", "plain"], "kind": ["cat", "dog", "dog"]})
+        >>> model = NaiveBayes("textbook").fit(frame, "kind")
+        >>> model.annotate(frame[["coat"]]).round(2)
+              coat prediction  probability_cat  probability_dog
+        0  striped        cat             0.57             0.43
+        1    plain        dog             0.18             0.82
+        2    plain        dog             0.18             0.82
+        """
+        self._require_classes()
+        source = source_of(X)
+        if source is not None:
+            return source.annotate(self, to, evidence)
+        if to is not None:
+            raise ParameterError("annotate(to) is for files and streams. Write the frame that annotate returns.")
+        names = annotation_names(self.classes_, self.evidence_names_ if evidence else None)
+        known = known_part(X, self.schema_.names if self.schema_.named else (), names)
+        table, positions, scorer, decider = self._ready(known, None)
+        chooser, chosen = Decider(decider.log_prior), np.empty(table.n_rows, dtype=np.int64)
+        posterior = np.empty((table.n_rows, len(self.classes_)))
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            posterior[rows] = scores
+            chosen[rows] = chooser.choose(scores, rows)
+            decider.probabilities(posterior[rows], rows)
+
+        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        decider.warn()
+        bits = attribute(decider.log_prior, scorer.evidence(table, positions), chosen) if evidence else None
+        return annotated(X, names, self.classes_, chosen, posterior, bits)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
