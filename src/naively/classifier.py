@@ -96,7 +96,10 @@ from naively.typing import (
 )
 
 if TYPE_CHECKING:
+    from naively._export.scorecard import Scorecard
     from naively._export.sql import SQLModel
+    from naively.analysis._steps import Steps
+    from naively.analysis._summary import ModelSummary
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -856,6 +859,133 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from naively._export.sql import to_sql
 
         return to_sql(self, table, dialect, keep, prefix, inline)
+
+    @of_one_state
+    def summary(self) -> ModelSummary:
+        """The model at a glance: its classes and its columns, from what was counted alone, so that it comes at once.
+
+        Returns
+        -------
+        ModelSummary
+            It prints as a table, and is what notebooks show of a fitted model; `frame()` has a row for each column.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", None], "weight": [4.0, 20.0, 31.0, 5.0]}
+        >>> NaiveBayes("auto").fit(rows, ["cat", "dog", "dog", "cat"]).summary()
+        NaiveBayes, recipe 'auto', 4 rows, 2 columns, 2 classes
+        classes: cat 50.0%, dog 50.0%
+        column  holds   family       missing  values
+        coat    label   categorical      25%  'plain', 'striped'
+        weight  number  stacked           0%  4 to 31
+        """
+        from naively.analysis._summary import summary
+
+        self._require_fitted()
+        return summary(self)
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: the summary of a fitted model, else its parameters."""
+        if self._is_fitted():
+            return self.summary()._repr_html_()
+        return str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks show, by media type."""
+        if not self._is_fitted():
+            return dict(super()._repr_mimebundle_(**kwargs))
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
+    @of_one_state
+    def steps(self, X: TableLike, prior: PriorLike | None = None) -> Steps:
+        """Bayes' rule for one row, step by step: the prior, times what each cell says, normalised.
+
+        Parameters
+        ----------
+        X : one row, for example a dict
+        prior : as in `predict`, optional
+
+        Returns
+        -------
+        Steps
+            It prints as a table: for each step and class the factor and the probability after it.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", "plain"]}
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog", "dog", "cat"])
+        >>> model.steps({"coat": "plain"})
+        step   value  class  factor  probability
+        prior         cat    0.5000       0.5000
+        prior         dog    0.5000       0.5000
+        coat   plain  cat    0.5000       0.4000
+        coat   plain  dog    0.7500       0.6000
+        """
+        from naively.analysis._steps import steps
+
+        table, positions, scorer, decider = self._ready(X, prior)
+        if table.n_rows != 1:
+            raise InputError(f"steps takes one row, got {table.n_rows}. Ask for one after the other.")
+        names, log_prior = list(scorer.names), decider.log_prior.reshape(-1, len(self.classes_))[0]
+        places = range(len(self.schema_.names)) if positions is None else positions.tolist()
+        values = [None if place < 0 else _cell(table, place) for place in places]
+        values += [None] * (len(names) - len(values))
+        return steps(self.classes_, log_prior, names, values, scorer.evidence(table, positions)[0])
+
+    @of_one_state
+    def scorecard(
+        self,
+        good: Label | None = None,
+        *,
+        pdo: float = 20.0,
+        base: float = 600.0,
+        odds: float = 50.0,
+        n_bins: int = 5,
+        rounded: bool = True,
+    ) -> Scorecard:
+        """The model as a card of points, as lenders and clinicians use them; for two classes.
+
+        The points of a row's values add up to its score, ``base + pdo * log2(odds of the good class / odds)``. Numbers
+        are cut into bins of about equally many rows, each worth the mean of what the model gives its rows.
+
+        Parameters
+        ----------
+        good : label, optional
+            The class whose odds the points count; by default the one with more rows.
+        pdo : float, default=20
+            The points that double the odds.
+        base, odds : float
+            A row with the odds `odds` has `base` points.
+        n_bins : int, default=5
+            The number of bins of a column of numbers.
+        rounded : bool, default=True
+            Whether points are whole numbers.
+
+        Returns
+        -------
+        Scorecard
+            It prints as a table; `frame()` has points, weight of evidence (WOE) and information value (IV), and
+            `score(X)` gives the points of rows.
+
+        Examples
+        --------
+        >>> rows = {"job": ["yes", "yes", "yes", "no", "no", "no", "yes", "no"]}
+        >>> y = ["good", "good", "good", "bad", "bad", "good", "good", "bad"]
+        >>> card = NaiveBayes("textbook", smoothing=1).fit(rows, y).scorecard("good", odds=1)
+        >>> card.score({"job": ["yes", "no", None]}).tolist()
+        [651.0, 585.0, 615.0]
+        >>> card
+        Points for 'good' against 'bad': 20 double the odds
+                                points    woe  rows
+        job (IV 1.90)  no          585  -1.25     4
+                       yes         651   1.79     4
+                       other       615            0
+                       missing     615            0
+        """
+        from naively._export.scorecard import scorecard
+
+        self._require_classes()
+        return scorecard(self, good, pdo, base, odds, n_bins, rounded)
 
     @of_one_state
     def to_onnx(self, *, missing: str = "") -> Any:
@@ -2408,3 +2538,11 @@ def _copied(described: Any) -> Any:
 def _of_column(values: Any, place: int) -> Any:
     """One column's part of a described parameter: a column of an array, or an entry of a list."""
     return values[place] if isinstance(values, list) else values[:, place]
+
+
+def _cell(table: Table, position: int) -> Any:
+    """What the one row of a table holds in a column; None where it is missing."""
+    if table.kind(position) == "text":
+        return table.texts(position)[0]
+    codes, labels = table.labels(position)
+    return None if codes[0] < 0 else labels[int(codes[0])]
