@@ -204,7 +204,6 @@ def test_questions_about_the_model(name, data, method):
     ends_well(getattr(fitted(name), method), **options)
 
 
-NAMED = st.dictionaries(NAMES, SMALL, max_size=3)
 PARAMETERS = ["recipe", "families", "smoothing", "prior", "prior_smoothing", "factors", "kept_rows", "n_threads"]
 
 

@@ -13,6 +13,9 @@ import naively
 from naively import NaiveBayes
 from naively.families import Gaussian
 
+EXAMPLES = int(os.environ.get("NAIVELY_FUZZ_EXAMPLES", "25"))
+"""How many orders are tried; more take longer."""
+
 CLASSES = ("a", "b", "c")
 ROW = st.tuples(
     st.one_of(st.none(), st.integers(-8, 8).map(lambda n: n / 4)),
@@ -112,6 +115,4 @@ class Model(RuleBasedStateMachine):
 
 
 TestAnyOrder = Model.TestCase
-TestAnyOrder.settings = settings(
-    max_examples=int(os.environ.get("NAIVELY_FUZZ_EXAMPLES", "25")), stateful_step_count=15, deadline=None
-)
+TestAnyOrder.settings = settings(max_examples=EXAMPLES, stateful_step_count=15, deadline=None)
