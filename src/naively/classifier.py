@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -18,9 +18,11 @@ from sklearn.exceptions import NotFittedError
 from naively._checks import require_number, require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
+from naively._progress import told
 from naively._read_only import in_c_order
 from naively._record import plain_notes, record_schema
 from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
+from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
@@ -39,6 +41,7 @@ from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
 from naively._state import State, learning_lock, of_one_state
+from naively._table.device import device_labels, is_on_device, on_host
 from naively._table.labels import exact_array
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
@@ -91,6 +94,9 @@ from naively.typing import (
     TargetLike,
     WeightsLike,
 )
+
+if TYPE_CHECKING:
+    from naively._export.sql import SQLModel
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -200,6 +206,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
+    verbose : bool, default=False
+        Whether to show what is going on, once it takes longer than a second, even where nobody may be watching. On
+        terminals and in notebooks it is shown anyway. The logger "naively" of `logging` is told in any case.
 
     Attributes
     ----------
@@ -235,10 +244,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['cat', 'dog']
     """
 
+    _state: State
+    """All that was learnt; a model that is not fitted has none."""
+
     _takes_new_columns = True
     """Whether `partial_fit` learns columns that were not there at first."""
 
     ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+    verbose: bool = False
 
     def __init__(
         self,
@@ -252,6 +265,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
+        verbose: bool = False,
     ):
         self.recipe = recipe
         self.families = families
@@ -262,6 +276,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
+        self.verbose = verbose
 
     @classmethod
     def from_parameters(cls, prior: Any, columns: Any, rows: float = 1.0) -> NaiveBayes:
@@ -382,7 +397,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         batch = self._read_batch(X, y, sample_weight)
         fitted = self._taken()
-        fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        with told("learning", self.verbose or None):
+            fitted._replace(*fitted._count(batch, None), NO_CLASSES)
         if isinstance(batch, Batch):
             warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
         if as_recipe(self.recipe).tempering is not None:
@@ -789,6 +805,123 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         return to_python(self)
 
+    @of_one_state
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        *,
+        keep: Sequence[str] = (),
+        prefix: str = "naively",
+        inline: int = 12,
+    ) -> SQLModel:
+        """The model as one SELECT that answers, within 1e-9, as `predict_proba` does.
+
+        Look-ups of many values, and the curves of "auto", lie in model tables beside the query: execute `statements`
+        once, and `query` as often as there are rows to answer. The columns of the table must have the names and types
+        that the model has learnt. A number that the model would refuse, infinity for example, is read as missing.
+
+        Parameters
+        ----------
+        table : str or tuple of str
+            The table or view that holds the rows, in one part or qualified: ``("main", "visitors")``.
+        dialect : "duckdb", "postgres", "sqlite" or "spark"
+        keep : sequence of str, default=()
+            Columns of the table to have beside the answer: its key, as a rule.
+        prefix : str, default="naively"
+            How the names of the model tables begin; they lie beside the table.
+        inline : int, default=12
+            The most values, or bins, of a column that are written into the query and need no table.
+
+        Returns
+        -------
+        SQLModel
+            With `query`, `statements`, `tables` and `script()`. The columns of the answer are those to `keep`,
+            `prediction`, and ``probability_<class>`` for each class.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> import sqlite3
+        >>> db = sqlite3.connect(":memory:")
+        >>> _ = db.execute("CREATE TABLE pets (name TEXT, coat TEXT)")
+        >>> _ = db.execute("INSERT INTO pets VALUES ('Tom', 'striped'), ('Rex', 'plain'), ('Bo', NULL)")
+        >>> db.execute(model.to_sql("pets", "sqlite", keep=["name"]).query).fetchall()[0][:2]
+        ('Tom', 'cat')
+        """
+        from naively._export.sql import to_sql
+
+        return to_sql(self, table, dialect, keep, prefix, inline)
+
+    @of_one_state
+    def to_onnx(self, *, missing: str = "") -> Any:
+        """The model as an ONNX graph that answers, within 1e-6, as `predict_proba` does.
+
+        It has an input of shape (rows, 1) for each column, by its name: float64 for numbers and booleans, in which NaN
+        is missing, and text for labels. A model of an array of numbers has the one input "X". The outputs are `label`
+        and `probabilities`. A number that the model would refuse, infinity for example, is read as missing.
+
+        Parameters
+        ----------
+        missing : str, default=""
+            The text that stands for a missing cell in columns of text; no label.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Write it with ``onnx.save(graph, path)``, or run it with ONNX Runtime.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> import numpy as np, onnxruntime
+        >>> X, y = np.array([[1.0], [2.0], [8.0], [9.0]]), ["low", "low", "high", "high"]
+        >>> graph = NaiveBayes("textbook").fit(X, y).to_onnx()
+        >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+        >>> session.run(["label"], {"X": np.array([[1.5], [7.0]])})[0].tolist()
+        ['low', 'high']
+        """
+        from naively._export.onnx import to_onnx
+
+        return to_onnx(self, missing)
+
+    def plot(self, most: int = 12, axes: Any = None) -> Any:
+        """Draw how the columns are distributed in each class, one picture each, the most informative first.
+
+        Parameters
+        ----------
+        most : int, default=12
+            How many columns are shown.
+        axes : array of Axes, optional
+            At least one for each column.
+
+        Returns
+        -------
+        ndarray of Axes
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from naively import NaiveBayes
+        >>> from naively.demo import penguins
+        >>> [ax.get_xlabel() for ax in NaiveBayes().fit(*penguins()).plot(most=2)]
+        ['flipper_length_mm', 'bill_length_mm']
+        """
+        from naively.plots import plot_model
+
+        self._require_fitted()
+        return plot_model(self, most, axes)
+
     def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
         """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
 
@@ -942,13 +1075,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, positions, scorer, decider = self._ready(X, prior)
         cost = check_reject(reject, reject_label, self.classes_)
         decider = Decider(decider.log_prior, loss_matrix(loss, self.classes_), cost)
-        best = np.empty(table.n_rows, dtype=np.int64)
-
-        def finish(scores: FloatArray, rows: slice) -> None:
-            best[rows] = decider.choose(scores, rows)
-
-        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        best = engine_of(table).choose(table, positions, scorer, decider, thread_count(self.n_threads))
         decider.warn()
+        if is_on_device(best):
+            answer: AnyArray = device_labels(table, best, self.classes_)
+            return answer
         return labelled(best, self.classes_, cost is not None, reject_label)
 
     @of_one_state
@@ -1021,7 +1152,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _right_weight(self, piece: Piece) -> tuple[float, float]:
         """The weight of the rows whose class is predicted, and that of all rows."""
         table, classes, codes, weights = read_rows(*piece[:3])
-        return right_weight(classes[codes], self.predict(table), weights)
+        return right_weight(classes[on_host(codes)], on_host(self.predict(table)), on_host(weights))
 
     @of_one_state
     def evidence(self, X: TableLike) -> FloatArray:
@@ -1037,7 +1168,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pool. `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
-        return scorer.evidence(table, positions)
+        evidence: FloatArray = engine_of(table).evidence(table, positions, scorer)
+        return evidence
 
     @of_one_state
     def explain(
@@ -1131,6 +1263,61 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._require_classes()
         return checked_rows(self, X)
 
+    @of_one_state
+    def annotate(self, X: TableLike | SourceLike, to: PathLike | None = None, evidence: bool = False) -> Any:
+        """Rows with the answers beside them: the class that is predicted, and the probability of each.
+
+        Parameters
+        ----------
+        X : data frame of any library, or path, Arrow stream or iterator of data frames as in `fit`
+        to : path, optional
+            Where X is files or a stream, the file to write, Parquet or CSV by its ending. It is there when all rows
+            are, or not at all; what was there is replaced.
+        evidence : bool, default=False
+            Whether to add what each column says for the class that is predicted, in bits; with that of the prior they
+            add up to its log-odds, as in `explain`.
+
+        Returns
+        -------
+        data frame, iterator of data frames, or path
+            A new frame of the library of X, with ``prediction``, ``probability_<class>`` for each class and, if asked
+            for, ``evidence_prior`` and ``evidence_<column>``; of files and streams such frames one by one, or the path
+            that was written.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from naively import NaiveBayes
+        >>> frame = pd.DataFrame({"coat": ["striped", "plain", "plain"], "kind": ["cat", "dog", "dog"]})
+        >>> model = NaiveBayes("textbook").fit(frame, "kind")
+        >>> model.annotate(frame[["coat"]]).round(2)
+              coat prediction  probability_cat  probability_dog
+        0  striped        cat             0.57             0.43
+        1    plain        dog             0.18             0.82
+        2    plain        dog             0.18             0.82
+        """
+        self._require_classes()
+        source = source_of(X)
+        if source is not None:
+            return source.annotate(self, to, evidence)
+        if to is not None:
+            raise ParameterError("annotate(to) is for files and streams. Write the frame that annotate returns.")
+        names = annotation_names(self.classes_, self.evidence_names_ if evidence else None)
+        known = known_part(X, self.schema_.names if self.schema_.named else (), names)
+        table, positions, scorer, decider = self._ready(known, None)
+        chooser, chosen = Decider(decider.log_prior), np.empty(table.n_rows, dtype=np.int64)
+        posterior = np.empty((table.n_rows, len(self.classes_)))
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            posterior[rows] = scores
+            chosen[rows] = chooser.choose(scores, rows)
+            decider.probabilities(posterior[rows], rows)
+
+        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        decider.warn()
+        bits = attribute(decider.log_prior, scorer.evidence(table, positions), chosen) if evidence else None
+        return annotated(X, names, self.classes_, chosen, posterior, bits)
+
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
         if isinstance(label, np.generic):
@@ -1206,7 +1393,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Rows that were learnt, and the prior of each without it."""
         table, classes, codes, weights = read_rows(X, y, sample_weight)
         table, positions = self.schema_.matched(table)
-        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
+        rows = LearntRows(table, positions, codes_among(self.classes_, classes, on_host(codes)), on_host(weights))
         return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
 
     @of_one_state
@@ -1303,14 +1490,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
-        result = np.empty((table.n_rows, len(self.classes_)))
-        change = getattr(decider, step)
-
-        def finish(scores: FloatArray, rows: slice) -> None:
-            change(scores, rows)
-            result[rows] = scores
-
-        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        engine, n_threads = engine_of(table), thread_count(self.n_threads)
+        result: FloatArray = engine.scores(table, positions, scorer, decider, step, n_threads)
         decider.warn()
         return result
 
@@ -1320,8 +1501,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
-        warn_of_asked(self._fitted(), table, positions)
         scorer, logs = self._estimated()
+        warn_of_asked(self._fitted(), scorer.factors, table, positions)
         if prior is not None:
             logs = log_prior(self._prior(prior))
             if logs.ndim == 2 and len(logs) != table.n_rows:
@@ -2092,9 +2273,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         state, basis = self._fitted(), self._basis()
-        scorer = state.estimated(0, basis, lambda: self._scorer(as_recipe(self.recipe)))
+        scorer = state.estimated(0, basis, self._told_scorer)
         logs = state.estimated(1, (*basis, self.prior), lambda: log_prior(self._prior(self._given_prior())))
         return scorer, logs
+
+    def _told_scorer(self) -> Scorer | PooledScorer:
+        """The scorer, with word of it if it takes long."""
+        with told("estimating", self.verbose or None):
+            return self._scorer(as_recipe(self.recipe))
 
     def _basis(self) -> tuple[Any, ...]:
         """The parameters that estimates are computed from, but for the prior, which weighs nothing."""

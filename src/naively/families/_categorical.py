@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively._table.labels import LARGEST_EXACT, as_label, label_order, positions_in, recoded
 from naively._table.table import NO_INTEGER, NOT_WHOLE, Kind, Table
 from naively.errors import ForgetError, ParameterError, brief
@@ -258,6 +258,7 @@ class LabelTables(Estimate):
         book = self.codebook
         return self._look_up_table[reference.looked_up_cells(block, book.low, book.size, book.offset)]
 
+    @with_reference
     def add_to(self, scores: FloatArray, block: IntArray) -> None:
         """Add the log-probability of every row."""
         book = self.codebook

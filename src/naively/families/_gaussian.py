@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively._checks import require_number
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively.errors import GapError, ParameterError
 from naively.families._distributions import Numbers
 from naively.families._intervals import IntervalEstimate
@@ -363,6 +363,7 @@ class GaussianEstimate(Estimate):
         """The log-density of every cell."""
         return reference.gaussian_evidence(self._read(block), self._mean, self._scale, self._peak, LARGEST_DEVIATION)
 
+    @with_reference
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the log-density of every row."""
         if repays_compiler(block.size * scores.shape[1]):

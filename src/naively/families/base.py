@@ -152,6 +152,11 @@ class Estimate(ABC):
     """
 
     @property
+    def table_is_whole(self) -> bool:
+        """Whether `as_table` leaves nothing out, not even what all classes share."""
+        return True
+
+    @property
     def kind(self) -> str:
         """What `points` are: "label", "truth" (yes or no), "from" (where bins begin), "point" or "text"."""
         return "point"
