@@ -120,7 +120,8 @@ class BayesError(Result, _Simulated):
         The share of rows whose class it gets wrong.
     standard_error : float
         How far off `error` may be by the chance of the simulation, as a standard deviation. That the model was learnt
-        from few rows is not in it: then the model takes its classes for further apart than they are.
+        from few rows is not in it: then the model takes its classes for further apart than they are. More
+        simulated rows do not mend that.
     n : int
         How many rows were simulated.
     """
