@@ -42,7 +42,6 @@ from naively.errors import ModelFileError
 from naively.families import FAMILIES, Family, from_written, to_written
 from naively.families._categorical import LabelTables
 from naively.families._curves import Curve, Curves
-from naively.families.base import Estimate
 from naively.statistics._plain import require
 from naively.statistics._sums import Sum
 from naively.statistics._tokens import TokenTable, Vocabulary
@@ -76,9 +75,7 @@ def _family_estimates(families: tuple[type[Family], ...]) -> tuple[type, ...]:
     for family in families:
         returned = get_type_hints(family.estimate)["return"]
         kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
-        found += [
-            kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, Estimate)
-        ]
+        found += [kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)]
     return tuple(found)
 
 
@@ -122,8 +119,8 @@ class _Writer:
             return [self.value(element) for element in value]
         if isinstance(value, Mapping):
             return {"items": [[self.value(key), self.value(element)] for key, element in value.items()]}
-        if isinstance(value, Family):
-            name, options = to_written(value) or ("", {})
+        if (written := to_written(value)) is not None:
+            name, options = written
             return {"family": name, "options": {key: self.value(option) for key, option in options.items()}}
         return {"part": self._part(value)}
 
@@ -201,7 +198,7 @@ class _Reader:
             return {self.value(key): self.value(element) for key, element in entry["items"]}
         options = {key: self.value(option) for key, option in entry["options"].items()}
         family = from_written(entry["family"], options)
-        require(isinstance(family, Family), "a family was expected")
+        require(to_written(family) is not None, "a family was expected")
         return family
 
     def _part(self, entry: dict[str, Any]) -> Any:
@@ -276,10 +273,10 @@ def _fits_array(value: Any, arguments: tuple[Any, ...]) -> bool:
 def _probe(scorer: Scorer | PooledScorer, schema: Schema, n_classes: int) -> None:
     """Let the scorer answer for a few rows: what it cannot read, or answers with anything but numbers, is refused."""
     labels = {
-        member: values
+        member: factor.estimate.points(place, 2)
         for factor in scorer.factors
-        if isinstance(factor.estimate, LabelTables)
-        for member, values in zip(factor.members.tolist(), factor.estimate.categories, strict=True)
+        if factor.estimate.kind == "label"
+        for place, member in enumerate(factor.members.tolist())
     }
     columns = {
         name: _probing_cells(kind, labels.get(place, ()))
