@@ -86,7 +86,7 @@ VERSION = 2
 READ = (1, 2)
 """The versions that are read; what the first did not have is computed when it is asked for."""
 
-YOUNGER = frozenset({"ignore"})
+YOUNGER = frozenset({"ignore", "verbose"})
 """Parameters that files written before there were these do not have."""
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024
@@ -100,7 +100,7 @@ SMOOTHINGS: dict[str, type[Smoothing]] = {
     )
 }
 MODELS = ("NaiveBayes", "JointBayes", "TAN")
-OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes")
+OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes", "weka")
 """The models of `naively.compat`."""
 CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}

@@ -183,6 +183,10 @@ class LinearEstimate(Estimate):
         """The largest weight of each column, in size, in the discriminant of any two classes."""
         return np.asarray(np.ptp(self.slope, axis=0))
 
+    @property
+    def table_is_whole(self) -> bool:
+        return self.base is None
+
     def as_table(self) -> list[dict[str, Any]]:
         """A line in x, or in whether x is above a threshold; impossible values have the evidence minus infinity.
 
