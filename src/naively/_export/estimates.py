@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -42,6 +42,7 @@ from naively.errors import ModelFileError
 from naively.families import FAMILIES, Family, from_written, to_written
 from naively.families._categorical import LabelTables
 from naively.families._curves import Curve, Curves
+from naively.families._poisson import minus_log_factorial
 from naively.statistics._plain import require
 from naively.statistics._sums import Sum
 from naively.statistics._tokens import TokenTable, Vocabulary
@@ -57,6 +58,9 @@ OF_OURS = (
 )
 NUMBERS = ("<f8", "<f4", "<i8", "<i4", "<u8", "|u1", "|b1")
 """The types of arrays."""
+
+FUNCTIONS = {"minus_log_factorial": minus_log_factorial}
+"""The functions that an estimate may hold, by the names that they have in a file."""
 
 LEFT_OUT = {"PooledScorer": {"weighed"}, "TextEvidence": {"kept"}}
 """Fields that are not written: what was fitted on."""
@@ -122,6 +126,8 @@ class _Writer:
         if (written := to_written(value)) is not None:
             name, options = written
             return {"family": name, "options": {key: self.value(option) for key, option in options.items()}}
+        if callable(value):
+            return {"function": _name_of(value)}
         return {"part": self._part(value)}
 
     def _part(self, value: Any) -> int:
@@ -134,6 +140,13 @@ class _Writer:
             self._places[id(value)] = len(self.parts), value
             self.parts.append({"type": name, **given})
         return self._places[id(value)][0]
+
+
+def _name_of(function: Any) -> str:
+    for name, known in FUNCTIONS.items():
+        if known is function:
+            return name
+    raise UnwritableError("an estimate holds a function, which a model file cannot hold")
 
 
 def _array_to_dict(array: AnyArray) -> dict[str, Any]:
@@ -194,6 +207,8 @@ class _Reader:
             place = entry["part"]
             require(type(place) is int and 0 <= place < len(self._parts), "a part that is not there")
             return self._parts[place]
+        if "function" in entry:
+            return FUNCTIONS[entry["function"]]
         if "items" in entry:
             return {self.value(key): self.value(element) for key, element in entry["items"]}
         options = {key: self.value(option) for key, option in entry["options"].items()}
@@ -255,6 +270,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, dict) and all(isinstance(name, str) for name in value)
     if hint is Any:
         return True
+    if origin is Callable:
+        return value in FUNCTIONS.values()
     if getattr(origin, "__name__", "") == "Literal":
         return value in arguments
     if not isinstance(hint, type) or getattr(hint, "_is_protocol", False):  # an expert, or what has evidence
