@@ -476,6 +476,105 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._replace(state.schema, state.statistics - statistics, state.declared)
         return self
 
+    # -- one record at a time ------------------------------------------------------------------------------------------
+
+    def learn_one(self, record: Mapping[str, Any], label: Label) -> Self:
+        """Learn one record: afterwards the model equals one fitted on all rows.
+
+        Records wait, and are counted together before the next answer: learning many in a row takes microseconds each.
+        Threads may learn at once, and no record is lost.
+
+        Parameters
+        ----------
+        record : dict
+            Cells by column name. A key that is absent is a missing cell; new keys become columns.
+        label : label
+            The class.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook")
+        >>> model.predict_one({"coat": "plain"}) is None
+        True
+        >>> for coat, label in [("plain", "dog"), ("plain", "dog"), ("striped", "cat")]:
+        ...     _ = model.learn_one({"coat": coat}, label)
+        >>> model.predict_one({"coat": "plain"})
+        'dog'
+        """
+        from naively._export.records import learn_one
+
+        learn_one(self, record, label)
+        return self
+
+    def forget_one(self, record: Mapping[str, Any], label: Label) -> Self:
+        """Unlearn one record that was learnt before.
+
+        Parameters
+        ----------
+        record, label
+            As in `learn_one`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> rows = [{"coat": "plain"}, {"coat": "striped"}, {"coat": "striped"}]
+        >>> model = NaiveBayes("textbook").fit(rows, ["dog", "cat", "cat"])
+        >>> model.forget_one({"coat": "striped"}, "cat").class_count_.tolist()
+        [1.0, 1.0]
+        """
+        return self.forget({name: [record.get(name)] for name in self.schema_.names}, [label])
+
+    def predict_one(self, record: Mapping[str, Any]) -> Label | None:
+        """The most probable class of one record; None before anything was learnt.
+
+        Parameters
+        ----------
+        record : dict
+            Cells by column name. Absent keys are missing cells; keys that the model does not know are ignored.
+
+        Returns
+        -------
+        label or None
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit([{"x": 1.0}, {"x": 2.0}, {"x": 8.0}, {"x": 9.0}], [0, 0, 1, 1])
+        >>> model.predict_one({"x": 7.5})
+        1
+        """
+        from naively._export.records import predict_one
+
+        return predict_one(self, record)
+
+    def predict_proba_one(self, record: Mapping[str, Any]) -> dict[Label, float]:
+        """The probability of each class for one record; an empty dict before anything was learnt.
+
+        Parameters
+        ----------
+        record : dict
+            As in `predict_one`.
+
+        Returns
+        -------
+        dict from each class to its probability
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit([{"coat": "plain"}, {"coat": "striped"}], ["dog", "cat"])
+        >>> {label: round(p, 3) for label, p in model.predict_proba_one({"coat": "plain"}).items()}
+        {'cat': 0.333, 'dog': 0.667}
+        """
+        from naively._export.records import predict_proba_one
+
+        return predict_proba_one(self, record)
+
     def decay(self, factor: float) -> Self:
         """Multiply the weight of all that was learnt so far, so that what comes next counts for more.
 
@@ -503,7 +602,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return NotImplemented
         _refuse_any_frozen("+", self, other)
         merged: NaiveBayes = copy.deepcopy(self._taken())
-        merged._learn_state(other.__dict__.get("_state"))
+        merged._learn_state(other._taken().__dict__.get("_state"))
         return merged
 
     def __radd__(self, other: Any) -> NaiveBayes:
@@ -526,11 +625,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return NotImplemented
         _refuse_any_frozen("+=", self, other)
         with learning_lock(self):
-            self._learn_state(other.__dict__.get("_state"))
+            self._learn_state(other._taken().__dict__.get("_state"))
         return self
 
     def _learn_state(self, other: State | None) -> None:
         """Add what another model has learnt; a model that is not fitted has learnt nothing."""
+        self._settle()
         present: State | None = self.__dict__.get("_state")
         if present is None and other is not None:
             self._state = copy.copy(other)
@@ -663,7 +763,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
+        self._settle()
         state = dict(super().__getstate__())
+        for made_again in ("_records", "_program"):
+            state.pop(made_again, None)
         if "_state" in state:
             state["_state"] = copy.copy(state["_state"])  # a copy estimates for itself once its parameters change
         return state
@@ -1096,11 +1199,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _taken(self) -> Self:
         """A model with the parameters and the state that this one has now, whatever becomes of this one."""
+        self._settle()
         taken: Self = object.__new__(type(self))
         taken.__dict__ = self.__dict__.copy()
+        taken.__dict__.pop("_records", None)  # what waits is this model's to learn
         return taken
 
+    def _settle(self) -> None:
+        """Learn the records that wait to be learnt, so that the state is that of all of them."""
+        waiting = self.__dict__.get("_records")
+        if waiting is not None and (waiting.rows or waiting.settling):
+            from naively._export.records import settle
+
+            settle(self, waiting)
+
     def _fitted(self) -> State:
+        self._settle()
         state: State | None = self.__dict__.get("_state")
         if state is None:
             raise NotFittedError(
@@ -1109,6 +1223,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return state
 
     def _is_fitted(self) -> bool:
+        self._settle()
         return "_state" in self.__dict__
 
     def __sklearn_is_fitted__(self) -> bool:
