@@ -17,6 +17,7 @@ import numpy as np
 from naively._schema import Schema
 from naively._scoring.model import Factor
 from naively._state import State
+from naively._table.device import is_on_device_table
 from naively._table.read import read_table
 from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows
@@ -114,7 +115,7 @@ def check(X: TableLike, y: TargetLike | None = None, sample_weight: WeightsLike 
 
 def warn_of_learnt(schema: Schema, statistics: Statistics, table: Any, classes: AnyArray, codes: IntArray) -> None:
     """Say in one warning what deserves a look in rows that are being learnt."""
-    if not isinstance(table, Table) or table.n_rows < LEAST_LEARNT:
+    if not isinstance(table, Table) or is_on_device_table(table) or table.n_rows < LEAST_LEARNT:
         return
     findings = of_classes(classes, codes)
     if schema.named and len(schema.names) <= MOST_COLUMNS:  # columns without names are features that somebody computed
@@ -314,8 +315,8 @@ _learnt: WeakKeyDictionary[State, dict[int, Learnt]] = WeakKeyDictionary()
 
 def warn_of_asked(state: State, factors: Sequence[Factor], table: Any, positions: IntArray | None) -> None:
     """Say in one warning what is unlike the rows that were learnt."""
-    asks = isinstance(table, Table) and not isinstance(table, SparseTable) and table.n_rows >= LEAST_ASKED
-    if asks and len(state.schema.names) <= MOST_COLUMNS:
+    looks = isinstance(table, Table) and not isinstance(table, SparseTable) and not is_on_device_table(table)
+    if looks and table.n_rows >= LEAST_ASKED and len(state.schema.names) <= MOST_COLUMNS:
         question = "model.check(X) lists it all; names of columns and labels are matched as they are written."
         tell(unlike_learnt(state, factors, table, positions), question)
 
