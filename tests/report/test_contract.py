@@ -121,6 +121,19 @@ def test_ranking_and_dependence():
     assert "none" in told(PAGES["textbook"])["dependence"]["reason"]
 
 
+def test_the_data_check():
+    X = {"client": [f"c{row}" for row in range(40)], "age": [30, 41, 52, 63] * 10, "land": ["at"] * 40}
+    model = NaiveBayes().fit(X, ["yes", "no", "no", "yes"] * 10)
+    for given in ({}, {"data": (X, ["yes", "no", "no", "yes"] * 10)}):
+        checks = told(model, **given)["checks"]
+        assert [(column, said) for column, said, *_ in checks["findings"]] == [
+            ("client", "looks like an identifier"),
+            ("land", "holds one value only"),
+        ]
+    assert told(PAGES["auto"])["checks"] == {"rows": 344, "findings": []}
+    assert "none" in told(PAGES["textbook"])["checks"]["reason"]
+
+
 # -- size and privacy ------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from naively._export.estimate_checks import CHECKS, Known, check_scorer
+from naively._read_only import fields_of
 from naively._schema import Schema
 from naively._scoring.model import Factor, LeftOutRows, Scorer
 from naively._table.read import read_table
@@ -71,11 +72,13 @@ def part_types() -> dict[str, type]:
 
 @cache
 def _family_estimates(families: tuple[type[Family], ...]) -> tuple[type, ...]:
-    found = []
+    found: list[type] = []
     for family in families:
         returned = get_type_hints(family.estimate)["return"]
         kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
-        found += [kind for kind in kinds if is_dataclass(kind) and issubclass(kind, Estimate)]
+        found += [
+            kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, Estimate)
+        ]
     return tuple(found)
 
 
@@ -130,7 +133,7 @@ class _Writer:
             if self._types.get(name) is not type(value):
                 raise UnwritableError(f"an estimate holds a {name}, which a model file cannot hold")
             hidden = LEFT_OUT.get(name, ())
-            given = {one.name: self.value(getattr(value, one.name)) for one in fields(value) if one.name not in hidden}
+            given = {one: self.value(getattr(value, one)) for one in fields_of(value) if one not in hidden}
             self._places[id(value)] = len(self.parts), value
             self.parts.append({"type": name, **given})
         return self._places[id(value)][0]
@@ -153,10 +156,12 @@ def scorer_from(entry: Mapping[str, Any], schema: Schema, n_classes: int) -> Sco
     reader = _Reader(Known(n_classes, len(schema.names)))
     reader.read(entry["parts"])
     whole = entry["whole"]
-    scorer: Any
+    scorer: Scorer | PooledScorer
     if "pooled" in whole:
-        scorer = reader.value(whole["pooled"])
-        require(isinstance(scorer, PooledScorer), "an answer needs a pool")
+        pooled = reader.value(whole["pooled"])
+        if not isinstance(pooled, PooledScorer):
+            raise ModelFileError("an answer needs a pool")
+        scorer = pooled
     else:
         factors, bias, left_out = (reader.value(whole[name]) for name in ("factors", "bias", "left_out"))
         require(isinstance(factors, tuple) and all(isinstance(one, Factor) for one in factors), "factors were expected")
@@ -280,7 +285,7 @@ def _probe(scorer: Scorer | PooledScorer, schema: Schema, n_classes: int) -> Non
         name: _probing_cells(kind, labels.get(place, ()))
         for place, (name, kind) in enumerate(zip(schema.names, schema.kinds, strict=True))
     }
-    table, positions = schema.matched(read_table(columns))
+    table, positions = read_table(columns), None  # which has the columns of the model, in their order
     found = np.full((table.n_rows, n_classes), np.nan)
 
     def finish(scores: AnyArray, rows: slice) -> None:

@@ -14,6 +14,10 @@ from naively.typing import FloatArray, IntArray
 STIFFNESS = 2.0
 """How strongly the logarithms of the scores' weights are held to their start: it matters below some 100 rows."""
 
+SOLVER = {"maxiter": 300, "ftol": 1e-14, "gtol": 1e-9}
+"""One iteration more or less then moves no weight by more than some 1e-7: a last bit that is another on another machine
+may cause as much, and stopping at a gain of 1e-7 made 1e-4 of it."""
+
 FEW_TEXTS = 20
 """Below so many kept rows the weights stay at their start."""
 
@@ -66,9 +70,7 @@ def fit_pool(
         return TextPool(np.exp(start) / spread, 0.5, typical)
     problem = _PoolProblem(centred / spread[:, None, None], np.log((lengths + 1) / typical), codes, weights, log_prior)
     first = np.concatenate([np.full(n_scores, start), [0.5], np.zeros(len(log_prior))])
-    found = minimize(
-        problem.loss_and_gradient, first, jac=True, method="L-BFGS-B", options={"maxiter": 100, "ftol": 1e-7}
-    ).x
+    found = minimize(problem.loss_and_gradient, first, jac=True, method="L-BFGS-B", options=SOLVER).x
     return TextPool(np.exp(found[:n_scores]) / spread, float(found[n_scores]), typical)
 
 

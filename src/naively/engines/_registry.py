@@ -9,6 +9,7 @@ import numpy as np
 from naively._table.table import Table
 from naively.engines._dask import DaskSource
 from naively.engines._files import FilesSource
+from naively.engines._gpu import GpuEngine
 from naively.engines._lazy_source import LazySource
 from naively.engines._local import LocalEngine
 from naively.engines._spark import SparkSource
@@ -16,7 +17,7 @@ from naively.engines._streams import ArrowSource, IteratorSource
 from naively.engines.base import Engine, Source
 from naively.errors import InputTypeError, listed
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (LocalEngine(),)}
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (GpuEngine(), LocalEngine())}
 """By name; the first that reads a source counts and scores it."""
 
 

@@ -4,7 +4,7 @@ function head() {
   const by = CLASSES.slice().sort((a, b) => K > most ? share[b] - share[a] : a - b).slice(0, most);
   const mark = (name, v, than) => h("div", { class: "mark" }, h("div", { class: "label" }, name), h("div", { class: "v num" }, v), h("div", { class: "than" }, than));
   const how = q.how === "leave-one-out" ? "leave-one-out" : "on the given rows";
-  const links = [["try", "Try a row"], (LIVE || D.row) && ["why", "Why"], ["columns", "Columns"], ["ranking", "Ranking"], ["quality", "How good"], ["dependence", "Dependence"]].filter(Boolean);
+  const links = [["try", "Try a row"], (LIVE || D.row) && ["why", "Why"], ["columns", "Columns"], ["ranking", "Ranking"], ["quality", "How good"], ["dependence", "Dependence"], ["checks", "Data check"]].filter(Boolean);
   return h("header", {},
     h("p", { class: "kicker" }, "Report of a naive Bayes model"), h("h1", {}, D.title),
     h("p", { class: "facts" }, [[whole(D.rows), D.rows === 1 ? " row" : " rows"], [whole(D.n_columns), D.n_columns === 1 ? " column" : " columns"], [String(K), K === 1 ? " class" : " classes"]].map(([n, t]) => h("span", {}, h("b", {}, n), t)), h("span", {}, "recipe ", h("b", {}, D.recipe))),
@@ -51,8 +51,9 @@ function labelPanel(col) {
 function numberPanel(col) {
   const hist = col.histogram, curve = col.density, lo = hist ? hist.edges[0] : col.at[0], hi = hist ? hist.edges.at(-1) : col.at.at(-1), X = x => 100 * (x - lo) / (hi - lo || 1), by = groups();
   const bars1 = hist ? by.map(group => { const l = together(hist.counts, group), n = sumOf(l) || 1; return l.map((x, b) => x / n / (hist.edges[b + 1] - hist.edges[b])); }) : [];
-  const lines = curve && !MANY ? curve.by_class : [];
-  if (!hist && !lines.length) return h("p", { class: "small soft" }, "Neither counts nor a density of this column are known.");
+  const mean = group => { const w = group.map(k => Math.exp(LP[k])), n = sumOf(w) || 1; return curve.at.map((_, i) => sumOf(group.map((k, g2) => w[g2] * curve.by_class[k][i])) / n); };
+  const lines = curve ? by.map(mean) : [];
+  if (!hist && !lines.length) return h("p", { class: "small soft" }, "How it is distributed is not known here; rows given to the report would show it.");
   const top = Math.min(Math.max(...lines.flat(), ...bars1.flat()), hist ? 1.6 * Math.max(...bars1.flat()) : Infinity) || 1, Y = y => (100 - 96 * Math.min(y / top, 1)).toFixed(2);
   const steps = l => "M0 100" + l.map((y, b) => `L${X(hist.edges[b]).toFixed(2)} ${Y(y)}L${X(hist.edges[b + 1]).toFixed(2)} ${Y(y)}`).join("") + "L100 100Z";
   const path = l => "M" + l.map((y, i) => `${X(curve.at[i]).toFixed(2)} ${Y(y)}`).join("L");
@@ -123,4 +124,12 @@ function dependenceSection() {
   return section("dependence", title, lead, h("div", { class: "card pad" }, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Pairs of columns" }, h("table", { class: "rank pairs" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "columns"), h("th", { scope: "col" }, "shared, given the class"), h("th", { scope: "col", class: "num" }, "bits"), h("th", { scope: "col", class: "num" }, "gain if joined"))),
     h("tbody", {}, d.pairs.map(([a, b, info, gain, hurts]) => h("tr", { class: hurts ? "hurts" : "" }, h("th", { scope: "row" }, named(a), " & ", named(b), hurts && h("span", { class: "tag" }, "costs")), h("td", {}, h("span", { class: "rb", style: { width: Math.max(0, 100 * info / top) + "%" } })), h("td", { class: "num" }, info < .0005 ? "0.000" : info.toFixed(3)), h("td", { class: "num" }, signed(gain, 3)))))))));
+}
+// ---- the data check ----------------------------------------------------------------------------------------------------------
+function checksSection() {
+  const d = D.checks;
+  if (d.reason) return section("checks", "Data check", d.reason);
+  const item = (sign, kind, ...kids) => h("li", { class: kind }, h("span", { class: "ic", role: "img", "aria-label": kind === "warn" ? "To look at" : "Fine" }, sign), h("span", {}, ...kids));
+  const lead = `What a careful colleague would say of ${plural(d.rows, "row")}.`;
+  return section("checks", "Data check", lead, h("ul", { class: "card checks" }, d.findings.length ? d.findings.map(([column, said2, detail, advice]) => item("!", "warn", h("b", {}, column), ` ${said2}${detail ? ` (${detail})` : ""}. `, h("span", { class: "soft" }, advice))) : item("\u2713", "ok", "Nothing to remark: no identifier, no column that gives the class away, no constant, no duplicate, no class of few rows.")));
 }
