@@ -381,12 +381,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream or iterator
+        X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream, lazy frame or iterator
             NaN, None and null cells are missing: they are marginalised. A dict of single values is one row, a dict of
             lists a table; a list or Series of texts is one column of prose. Rows that are no table in memory are
             counted piece by piece: the path of a file (Parquet, CSV, JSON lines, Arrow), a pattern such as
             "sales/*.parquet", a list of paths or `naively.files`; anything that is an Arrow stream; an iterator of
-            data frames, or of pairs (X, y).
+            data frames, or of pairs (X, y). Lazy frames of Polars, DuckDB, Ibis, PySpark and Dask are counted where
+            they are, as far as that goes.
         y : array-like or str
             The classes, or the name of the column of X that holds them; for a dict of single values, which is one row,
             the class itself. Of files and streams always the name; of pairs (X, y) nothing.
@@ -1514,7 +1515,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame of any library, or path, Arrow stream or iterator of data frames as in `fit`
+        X : data frame of any library, eager or lazy, or path, Arrow stream or iterator of data frames as in `fit`
         to : path, optional
             Where X is files or a stream, the file to write, Parquet or CSV by its ending. It is there when all rows
             are, or not at all; what was there is replaced.
@@ -1527,7 +1528,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data frame, iterator of data frames, or path
             A new frame of the library of X, with ``prediction``, ``probability_<class>`` for each class and, if asked
             for, ``evidence_prior`` and ``evidence_<column>``; of files and streams such frames one by one, or the path
-            that was written.
+            that was written. A lazy frame stays lazy, but for databases, which give a reader of record batches.
 
         Examples
         --------

@@ -1,6 +1,7 @@
 """Spark, on a cluster of two executors in processes of their own."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -162,3 +163,12 @@ def test_a_killed_executor_counts_no_row_twice(spark, table, tmp_path):
 def _is_executor(pid):
     command = (Path("/proc") / str(pid) / "cmdline").read_bytes()
     return b"CoarseGrainedExecutorBackend" in command
+
+
+def test_the_code_of_the_page(spark):
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    names = {"spark": spark}
+    for block in blocks:
+        exec(compile(block, "docs/spark.md", "exec"), names)

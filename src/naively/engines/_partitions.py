@@ -30,6 +30,9 @@ ROWS_AT_ONCE = 1 << 17
 FAN_IN = 32
 """So many sums are merged by one task of a tree."""
 
+MOST_SMALL = 1024
+"""So many small sums are merged where the job began."""
+
 LARGE = frozenset({"histogram", "joint", "tokens"})
 """The kinds of statistics that are large for each partition, so that a tree of tasks merges them."""
 

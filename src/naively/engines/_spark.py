@@ -15,7 +15,16 @@ from naively.engines._arrow import Read, as_pieces, needed_columns
 from naively.engines._lazy_annotate import added_columns
 from naively.engines._lazy_rows import LOGGER
 from naively.engines._lazy_source import is_lazy
-from naively.engines._partitions import FAN_IN, PartitionCounter, counter_for, gathered, packed, repacked, unpacked
+from naively.engines._partitions import (
+    FAN_IN,
+    MOST_SMALL,
+    PartitionCounter,
+    counter_for,
+    gathered,
+    packed,
+    repacked,
+    unpacked,
+)
 from naively.engines.base import Piece, Plan, Source
 from naively.errors import ParameterError
 from naively.statistics._registry import STATISTICS
@@ -49,11 +58,11 @@ class SparkSource(Source):
         return counter.schema, unpacked(self._sums(counter))
 
     def _sums(self, counter: PartitionCounter) -> Iterator[bytes]:
-        """The sums of the partitions; large ones are merged in a tree of tasks, small ones where the job began."""
+        """The sums of the partitions; large or many ones are merged in a tree of tasks, others where the job began."""
         n_sums = self.given.rdd.getNumPartitions()
         sums = self._safe.mapInArrow(_CountPartition(counter, self.given.columns), SUMS)
         LOGGER.info("pyspark: statistics of %d partitions", n_sums)
-        while counter.is_large and n_sums > FAN_IN:
+        while n_sums > (FAN_IN if counter.is_large else MOST_SMALL):
             n_sums = ceil(n_sums / FAN_IN)
             LOGGER.info("pyspark: merged to %d", n_sums)
             sums = sums.repartition(n_sums).mapInArrow(_add_sums, SUMS)
