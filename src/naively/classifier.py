@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import update_wrapper
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,7 +18,9 @@ from sklearn.exceptions import NotFittedError
 from naively._checks import require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
-from naively._schema import Schema, assign_families, position_of, summaries_of
+from naively._read_only import in_c_order
+from naively._record import plain_notes, record_schema
+from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
 from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
@@ -36,7 +39,7 @@ from naively._scoring.explained_tokens import strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
-from naively._state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively._state import State, learning_lock, of_one_state
 from naively._table.labels import exact_array
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
@@ -45,9 +48,12 @@ from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
+from naively.analysis._check import checked_rows, warn_of_asked, warn_of_learnt
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
+from naively.analysis._findings import Check
+from naively.analysis._importance import evidence_used, importances, require_rows_only_for_evidence
 from naively.analysis._imputation import filled, fillings
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
@@ -57,7 +63,7 @@ from naively.engines._pieces import counted_pieces, of_pieces
 from naively.engines._registry import engine_of, source_of
 from naively.engines._threads import thread_count
 from naively.engines.base import Piece, Plan, Source, Target
-from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
+from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
 from naively.families import ByKind, Family, Joint, as_joints
 from naively.families._distributions import Distribution
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
@@ -67,6 +73,7 @@ from naively.statistics._statistics import Statistics, merged_classes, refuse_he
 from naively.statistics.base import Summary, in_words
 from naively.typing import (
     AnyArray,
+    ColumnsLike,
     FactorsLike,
     FamiliesLike,
     FloatArray,
@@ -178,6 +185,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The probability of each class before any evidence; dicts and Series by class, arrays in the order of `classes_`.
     prior_smoothing : smoothing, float or str, optional
         Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
+    ignore : list of str or int, optional
+        Columns to leave out, by name or position, such as identifiers; ``families={"client_id": "ignore"}`` says the
+        same of one. Nothing is learnt or kept of them, and they need not be there when the model is asked.
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, fits its experts on all of them and the weights of
@@ -224,6 +234,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _takes_new_columns = True
     """Whether `partial_fit` learns columns that were not there at first."""
 
+    ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+
     def __init__(
         self,
         recipe: str | Recipe = "auto",
@@ -233,6 +245,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         factors: FactorsLike | None = None,
         prior: PriorLike = "estimated",
         prior_smoothing: SmoothingLike | None = None,
+        ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
     ):
@@ -242,6 +255,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.factors = factors
         self.prior = prior
         self.prior_smoothing = prior_smoothing
+        self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
 
@@ -291,6 +305,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Learn the rows of X, and nothing but them.
 
+        The recipes that weigh evidence do so here, and answers come at once. To learn rows of which no answer is asked
+        before others have come, or before they are added to another model, use `partial_fit`, which only counts.
+
         Parameters
         ----------
         X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream or iterator
@@ -311,9 +328,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         batch = self._read_batch(X, y, sample_weight)
-        schema, statistics = self._taken()._count(batch, None)
+        fitted = self._taken()
+        fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        if isinstance(batch, Batch):
+            warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
+        if as_recipe(self.recipe).tempering is not None:
+            fitted._estimated()
         with learning_lock(self):
-            self._replace(schema, statistics, NO_CLASSES)
+            self._state = fitted._fitted()
         return self
 
     def partial_fit(
@@ -336,6 +358,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        self._refuse_frozen("partial_fit")
         named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch) as (state, schema, statistics):
@@ -374,6 +397,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         self._require_fitted()
+        self._refuse_frozen("forget")
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch, forgets=True) as (state, _, statistics):
             assert state is not None  # a fitted model stays fitted
@@ -393,6 +417,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         self._require_fitted()
+        self._refuse_frozen("decay")
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not 0 < factor < np.inf:
             raise ParameterError(f"decay(factor) must be a finite number above 0, got {factor!r}.")
         with learning_lock(self):
@@ -404,6 +429,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Merge two models that were trained apart: the same as training one on all rows."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+", self, other)
         merged: NaiveBayes = copy.deepcopy(self._taken())
         merged._learn_state(other.__dict__.get("_state"))
         return merged
@@ -416,6 +442,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Forget all that another model has learnt: a new model of the rows that are left."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("-", self, other)
         left: NaiveBayes = copy.deepcopy(self._taken())
         state, gone = left._fitted(), other._fitted()
         left._replace(state.schema, state.statistics - gone.statistics, state.declared)
@@ -425,6 +452,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn all that another model has learnt, in place: ``model += other``."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+=", self, other)
         with learning_lock(self):
             self._learn_state(other.__dict__.get("_state"))
         return self
@@ -565,25 +593,188 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if "_state" in state:
-            state["_state"] = copy.copy(state["_state"])  # estimates are computed again, under its own parameters
+            state["_state"] = copy.copy(state["_state"])  # a copy estimates for itself once its parameters change
         return state
 
-    def save(self, path: PathLike) -> None:
-        """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
+    def save(self, path: PathLike, *, rows: bool = True, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to one JSON file; `naively.load` reads it back, and its answers are the same to the last bit.
 
-        The file holds the parameters, the columns and the statistics and, with the recipes "auto", "fast" and "strong",
-        up to `kept_rows` rows of the training data.
+        The file holds the parameters, the columns, the statistics and, of the recipes that weigh evidence, the
+        estimates. A model that can go on learning with "auto", "fast" or "strong" has kept a sample of the training
+        data, and the file holds it: up to `kept_rows` rows, word for word. ``rows=False`` leaves them out.
 
         Parameters
         ----------
         path : str or path
             The file, replaced in one step if it exists; it then keeps its mode. A new one that holds rows of the data
             can be read by its owner alone.
+        rows : bool, default=True
+            False to write the model as it is when `frozen`: it answers, and cannot learn. The file then holds no row,
+            but still what the estimates are made of, the values of labels and the words of prose among it.
+        notes : dict, optional
+            Whatever you want to find again in ``load(path).notes_``: texts, numbers, lists and dicts of these. By
+            default those that the model was loaded with.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from naively import NaiveBayes, load
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"])
+        >>> model.save(file, rows=False, notes={"author": "Ada"})
+        >>> load(file).notes_, load(file).predict([[1.5]]).tolist()
+        ({'author': 'Ada'}, ['a'])
         """
         from naively._export.json import save
 
         self._require_fitted()
-        save(self._taken(), path)
+        if not isinstance(rows, bool):
+            raise ParameterError(f"save(rows) must be True or False, got {brief(rows)}.")
+        model = self._taken()
+        if notes is not None:
+            model._notes = plain_notes(notes)
+        save(model if rows else model.frozen(), path)
+
+    @property
+    def notes_(self) -> dict[str, Any]:
+        """The notes that came with the model's file; empty where there were none."""
+        return copy.deepcopy(self.__dict__.get("_notes", {}))
+
+    @of_one_state
+    def frozen(self) -> Self:
+        """A model that only answers, as this one does to the last bit: no kept rows, no learning, estimates inside.
+
+        It predicts, explains, scores and gives log-odds. Of the recipes that weigh evidence it has no statistics, and
+        what needs them (`rank_features`, `impute`, `statistics_`) is refused, as are other parameters than the prior.
+        `partial_fit`, `forget`, `decay` and ``+`` are refused with any recipe; `fit` begins anew.
+
+        Returns
+        -------
+        NaiveBayes
+            A new model.
+
+        Examples
+        --------
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"]).frozen()
+        >>> model.predict([[1.5]]).tolist()
+        ['a']
+        >>> model.partial_fit([[3.0]], ["a"])
+        Traceback (most recent call last):
+        ...
+        naively.errors.FrozenError: partial_fit: this model only answers. Learn with the model that it was made from.
+        """
+        self._require_classes()
+        state, frozen = self._fitted(), self._taken()
+        if state.frozen:
+            return frozen
+        weighs = as_recipe(self.recipe).tempering is not None
+        if weighs:
+            self._estimated()
+        frozen._state = state.answering(class_rows(state.statistics) if weighs else None)
+        return frozen
+
+    @property
+    def frozen_(self) -> bool:
+        """Whether the model only answers: see `frozen`."""
+        return self._fitted().frozen
+
+    def _refuse_frozen(self, asked: str) -> None:
+        state: State | None = self.__dict__.get("_state")
+        if state is not None and state.frozen:
+            raise FrozenError(f"{asked}: this model only answers. Learn with the model that it was made from.")
+
+    @of_one_state
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema (draft 2020-12) of one record that the model answers for.
+
+        Returns
+        -------
+        dict
+            Of an object, or of an array if the columns have no names. Any cell may be null, and a named one absent.
+            Labels may be others than those that were learnt, which are listed where they are no more than 100.
+
+        Examples
+        --------
+        >>> rows = [{"coat": "striped", "weight": 4.0}, {"coat": "plain", "weight": 30.0}]
+        >>> schema = NaiveBayes("textbook").fit(rows, ["cat", "dog"]).json_schema()
+        >>> schema["properties"]["weight"]
+        {'type': ['number', 'null']}
+        >>> schema["properties"]["coat"]
+        {'anyOf': [{'enum': ['plain', 'striped']}, {'type': ['string', 'null']}]}
+        """
+        self._require_classes()
+        return record_schema(self.schema_, self._estimated()[0].factors)
+
+    # -- the model elsewhere -------------------------------------------------------------------------------------------
+
+    @of_one_state
+    def to_python(self) -> str:
+        """The model as the source text of one Python file that needs the standard library alone.
+
+        The file has ``predict_proba(record)``, a dict from each class to its probability, and ``predict(record)``. They
+        answer as the model does, within 1e-9, and refuse the cells that it refuses.
+
+        Returns
+        -------
+        str
+            Names and values of the data stand in it as literals: importing the file runs nothing of them.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> program = {}
+        >>> exec(model.to_python(), program)
+        >>> program["predict"]({"coat": "plain"})
+        'dog'
+        """
+        from naively._export.python import to_python
+
+        return to_python(self)
+
+    def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
+        """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
+
+        It shows the model at a glance; a nomogram whose markers can be moved, with the evidence in bits and the
+        probability that follow at once, equal to those of the model; why a row gets its class; how columns are
+        distributed; how far the probabilities can be believed; and which columns depend on each other.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write, for example ``"report.html"``.
+        data : (X, y) or (X, y, sample_weight), optional
+            Rows to judge the model on, as `fit` takes them, for example ``(frame, "target")``. By default the
+            leave-one-out answers for the kept rows, which "textbook" has not. Only counts of them get into the page.
+        row : table of one row, optional
+            The row that the page opens with and explains, for example a dict; its values get into the page. By default
+            the middle of every column.
+        title : str, optional
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from naively import NaiveBayes
+        >>> from naively.demo import penguins
+        >>> model = NaiveBayes().fit(*penguins())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = model.report(Path(folder) / "penguins.html", row={"island": "Dream"}, title="Penguins")
+        ...     page.stat().st_size < 1_500_000
+        True
+        """
+        from naively._report.page import write_report
+
+        self._require_classes()
+        return write_report(self._taken(), path, data, row, title)
 
     # -- what was learnt -----------------------------------------------------------------------------------------------
 
@@ -618,7 +809,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def statistics_(self) -> Statistics:
         """The sum of all that was learnt; it cannot be written to."""
-        return self._fitted().statistics
+        state = self._fitted()
+        if state.class_rows is not None:
+            raise FrozenError(
+                "This model only answers: what it has learnt was left out when it was frozen, and what was asked needs "
+                "that. Ask the model that it was made from."
+            )
+        return state.statistics
 
     @property
     def classes_(self) -> AnyArray:
@@ -842,7 +1039,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
         by_token = strongest_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
-        terms = [place for place, name in enumerate(scorer.names) if name not in scorer.silent]
+        ignored = ignored_places(self.schema_.names, self.families, self.ignore)
+        hidden = {*scorer.silent, *(self.schema_.names[place] for place in ignored)}
+        terms = [place for place, name in enumerate(scorer.names) if name not in hidden]
         names = [scorer.names[place] for place in terms]
         bits = bits[:, [0, *(place + 1 for place in terms)]]
         return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, by_token)
@@ -901,6 +1100,38 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decider.warn()
         bits = attribute(decider.log_prior, scorer.evidence(table, positions), chosen) if evidence else None
         return annotated(X, names, self.classes_, chosen, posterior, bits)
+
+    @of_one_state
+    def check(self, X: TableLike) -> Check:
+        """How rows differ from those that were learnt: unseen labels, missing cells, numbers outside the range.
+
+        Before 50 rows or more are answered for, a `NaivelyWarning` says the same.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            At most 1000 rows are looked at, evenly spread.
+
+        Returns
+        -------
+        Check
+            One finding for each column that deserves a look; empty if none does.
+
+        See Also
+        --------
+        naively.check : Looks at rows before they are learnt.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> model = NaiveBayes().fit({"sick": ["t", "f"] * 20, "age": [31, 58] * 20}, [0, 1] * 20)
+        >>> model.check({"sick": ["F", "T", "F"], "age": [40, None, None]})
+        column  finding        detail
+        sick    unseen labels  'F' and the like in 3 of 3
+        age     missing cells  67% now, 0% then
+        """
+        self._require_classes()
+        return checked_rows(self, X)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
@@ -980,15 +1211,31 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
         return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
 
+    @of_one_state
+    def kept_answers(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """The kept rows' leave-one-out answers, with their true classes: what `naively.evaluate(model)` measures.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_rows, n_classes)
+            As `loo` gives them.
+        codes : ndarray of shape (n_rows,)
+            The place of each row's class in `classes_`.
+        weights : ndarray of shape (n_rows,)
+        """
+        self._require_classes()
+        log_proba, left_out = self._left_out_of_kept_rows(), self._estimated()[0].left_out
+        assert left_out is not None
+        return log_proba, left_out.codes.copy(), left_out.weights.copy()
+
     def _left_out_of_kept_rows(self) -> FloatArray:
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise ParameterError(
                 f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
                 "that the model has learnt."
             )
-        loo = scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
-        return loo.copy()
+        return left_out.log_posterior.copy()
 
     @of_one_state
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -1024,7 +1271,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class."""
         self._require_fitted()
-        return self.statistics_.class_weight.high.copy()
+        return self._fitted().statistics.class_weight.high.copy()
 
     @property
     @of_one_state
@@ -1043,19 +1290,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         1.0
         """
         self._require_fitted()
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise RecipeError(
                 f"calibration_ is measured on kept rows, and recipe {self.recipe!r} keeps none. Fit with "
                 "recipe='auto', 'fast' or 'strong', or score other rows."
             )
-        loo = scorer.weighed.model.loo
-        if not len(loo.codes):
+        if not len(left_out.codes):
             raise RecipeError(
                 "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. "
                 "Score other rows, or learn some more."
             )
-        return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
+        return calibration(left_out.log_posterior, left_out.codes, left_out.weights)
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
@@ -1076,6 +1322,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
+        warn_of_asked(self._fitted(), table, positions)
         scorer, logs = self._estimated()
         if prior is not None:
             logs = log_prior(self._prior(prior))
@@ -1166,12 +1413,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     @of_one_state
-    def rank_features(self, by: str = "information", like: Any = None) -> Any:
-        """The columns, the most telling first, by what was learnt of each alone; it needs no rows.
+    def rank_features(
+        self, by: str = "information", like: Any = None, *, X: TableLike | None = None, classes: Any = None
+    ) -> Any:
+        """The columns, the most telling first: by what was learnt of each alone, or by what the model makes of them.
 
         Parameters
         ----------
-        by : "information", "likelihood_ratio", "effect" or "weight", default="information"
+        by : "information", "evidence", "likelihood_ratio", "effect" or "weight", default="information"
             What the score is:
 
             - "information": the mutual information of the column and the class, in bits, at most the entropy of the
@@ -1180,6 +1429,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               cut into 10 bins of equal weight), and that of the estimated densities, by numeric integration, for
               `Gaussian`, `StudentT` and `Poisson`. Of a `Multinomial` column it is that of one event: is it of this
               column or not?
+            - "evidence": how much the model uses the column: the mean absolute evidence that it gives, in bits, weighed
+              as it is in the answers, over the rows that the recipe has kept, or over the rows of X. Two columns that
+              say the same share it. Joint factors and the experts of "strong" are terms of their own.
             - "likelihood_ratio": twice the gain in log-likelihood over the same family with the classes taken
               together: G, with its degrees of ``freedom`` and the ``p_value``, the chance of at least this gain where
               the classes do not differ.
@@ -1190,6 +1442,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               unless all have the same.
         like : data frame, optional
             Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
+        X : as in `predict`, optional
+            With "evidence", the rows to take the mean over.
+        classes : label or pair of labels, optional
+            With "evidence", a class against the rest, or one class against another; by default the mean over all pairs
+            of classes.
 
         Returns
         -------
@@ -1212,15 +1469,37 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['x0', 'x1']
         """
         self._require_classes()
-        if not isinstance(by, str) or by not in (*SCORES, "weight"):
-            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight'))}, got {by!r}.")
+        if not isinstance(by, str) or by not in (*SCORES, "weight", "evidence"):
+            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight', 'evidence'))}, got {by!r}.")
+        require_rows_only_for_evidence(by, X, classes)
         names = self.schema_.names
+        if by == "evidence":
+            terms, bits = evidence_used(self, X, classes, "rank_features(by='evidence')")
+            return ranked(terms, {"score": bits}, X if like is None else like)
         if by == "weight":
             factors = self._contrast(None, None, "rank_features(by='weight')").scorer.factors
             return ranked(names, scores_by_weight(factors, names), like)
         recipe = as_recipe(self.recipe)
         families, smoothings = self._checked_families(recipe), self._smoothings(names, recipe)
         return ranked(names, scores_of_columns(by, self.schema_, families, smoothings, self.statistics_), like)
+
+    @property
+    @of_one_state
+    def feature_importances_(self) -> FloatArray:
+        """The share of each column in the evidence that all columns give: `rank_features` by "evidence", summing to 1.
+
+        Measured on the kept rows; recipe "textbook" keeps none and has no such attribute.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = {"size": [1.0, 2.0, 8.0, 9.0] * 9, "coat": ["plain", "plain", "striped", "plain"] * 9}, [0, 0, 1, 1]
+        >>> importances = NaiveBayes().fit(X, y * 9).feature_importances_
+        >>> bool(importances[0] > importances[1]), round(float(importances.sum()), 6)
+        (True, 1.0)
+        """
+        self._require_classes()
+        return importances(self)
 
     def _contrast(self, base: Any, prior: Any, asked: str) -> Contrast:
         """The scores of the model, to be read against a class."""
@@ -1254,7 +1533,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Only the recipe "textbook" has it, as weighed evidence is no probability of rows. `StudentT` and
         ``Gaussian(interval=...)`` are no functions of means and variances: for them, and for `Kernel`, it takes an
         exact histogram, which the recipes "auto" and "strong" keep of columns with at most 2048 distinct values
-        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none.
+        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none. `Joint`
+        factors, `JointBayes` and `TAN` have it if no cell was missing: of rows with missing members too little is kept.
 
         Examples
         --------
@@ -1349,8 +1629,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         `Binned` columns draw one of the values that were learnt in a bin, `Kernel` ones from the tabulated density,
-        `Bernoulli` ones 0 and 1 (or the threshold and one above it). The recipes that weigh evidence have no
-        distribution of rows to draw from: use "textbook".
+        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns that are read together (`Joint`, `TAN`)
+        are drawn together; the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as
+        wide as their neighbours. The recipes that weigh evidence have no distribution of rows to draw from: use
+        "textbook".
 
         Examples
         --------
@@ -1537,7 +1819,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
         for distribution in self._imputing(member):
-            labels = distribution.labels_of(int(np.flatnonzero(distribution.members == member)[0]))
+            place = int(np.flatnonzero(distribution.members == member)[0])
+            labels: tuple[tuple[Label, ...], FloatArray] | None = distribution.labels_of(place)
             if labels is not None:
                 return labels
         raise ParameterError(
@@ -1552,9 +1835,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The factors of all columns, or of one, not weighed, by families that say what is expected of a cell."""
         recipe = as_recipe(self.recipe)
         families = [family and family.expecting() for family in self._checked_families(recipe)]
+        self._refuse_together(families, member)
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
         return [factor for factor in factors if member is None or member in factor.members]
+
+    def _refuse_together(self, families: Sequence[Family | None], member: int | None) -> None:
+        """Refuse to fill in a column whose cells depend on those of others, given the class."""
+        for name, place, family in zip(self.schema_.names, range(len(families)), families, strict=True):
+            if family is not None and family.together and member in (None, place):
+                raise ParameterError(
+                    f"Column {name!r} is read together with others, so the class alone does not tell what its missing "
+                    "cells are expected to be. Use a model without factors, NaiveBayes('textbook')."
+                )
 
     @of_one_state
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
@@ -1616,7 +1909,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
         the posterior of the parameters gives. They hold for a column model that is right,
         and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
-        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
+        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
+        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN`, where a column's parent is
+        known.
 
         Examples
         --------
@@ -1653,7 +1948,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     @of_one_state
     def families_(self) -> dict[str, Family | None]:
-        """The family that each column is read with, by name; None for a column of which nothing is known yet."""
+        """The family that each column is read with, by name; None where nothing is known yet, or to be ignored."""
         self._require_fitted()
         return dict(zip(self.schema_.names, self._checked_families(as_recipe(self.recipe)), strict=True))
 
@@ -1669,8 +1964,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.prior
 
     def _prior(self, prior: Any) -> FloatArray:
-        weighs = as_recipe(self.recipe).tempering is not None
-        weight = class_rows(self.statistics_) if weighs else self.statistics_.class_weight.high
+        state = self._fitted()
+        weight = state.class_rows
+        if weight is None:
+            weighs = as_recipe(self.recipe).tempering is not None
+            weight = class_rows(state.statistics) if weighs else state.statistics.class_weight.high
         return class_prior(prior, self._prior_rule(), self.classes_, weight)
 
     def _prior_rule(self) -> Smoothing:
@@ -1681,31 +1979,29 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         state, basis = self._fitted(), self._basis()
-        known = state.estimates[0]
-        if known is None or not unchanged(known[0], basis):
-            with learning_lock(state):  # threads that ask at once wait for one of them
-                known = state.estimates[0]
-                if known is None or not unchanged(known[0], basis):
-                    basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-                    known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self._given_prior())))
-                    state.estimates[0] = known
-        estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
-        return estimated
+        scorer = state.estimated(0, basis, lambda: self._scorer(as_recipe(self.recipe)))
+        logs = state.estimated(1, (*basis, self.prior), lambda: log_prior(self._prior(self._given_prior())))
+        return scorer, logs
 
     def _basis(self) -> tuple[Any, ...]:
-        """The parameters that estimates are computed from."""
+        """The parameters that estimates are computed from, but for the prior, which weighs nothing."""
         return (
             self.recipe,
             self.families,
             self.smoothing,
             self.factors,
-            self.prior,
             self.prior_smoothing,
+            self.ignore,
             self.kept_rows,
         )
 
     def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
         """The estimates of all columns, weighed if the recipe says so."""
+        if self._fitted().class_rows is not None:
+            raise FrozenError(
+                "This model only answers, under the parameters that it was frozen with; only the prior can be another. "
+                "Set them as they were, or use the model that it was made from."
+            )
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         smoothings = self._smoothings(schema.names, recipe)
@@ -1717,9 +2013,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_threads = thread_count(self.n_threads)
         weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
-            return PooledScorer(weighed, schema, len(self.classes_), thread_count(self.n_threads))
-        scorer = Scorer(weighed.factors, schema.names, len(self.classes_), weighed.model.bias)
-        scorer.weighed = weighed
+            return PooledScorer.fitted(weighed, schema, n_threads)
+        factors = in_c_order(weighed.factors)
+        scorer = Scorer(factors, schema.names, len(self.classes_), in_c_order(weighed.model.bias))
+        scorer.weighed, scorer.left_out = weighed, weighed.left_out
         return scorer
 
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
@@ -1736,7 +2033,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return schema.with_declared(families)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
-        """The smoothing of each column."""
+        """The smoothing of each column, for the classes that there are."""
+        rules = self._given_smoothings(names, recipe)
+        if not self._is_fitted():
+            return rules
+        known = {id(rule): rule.for_classes(self.classes_.tolist()) for rule in rules}
+        return [known[id(rule)] for rule in rules]
+
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column as the parameters have it."""
         if self.smoothing is None:
             return [recipe.smoothing] * len(names)
         if not isinstance(self.smoothing, Mapping):
@@ -1754,9 +2059,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def by_kind(families: ByKind, place: int) -> Family | None:
             return families.undecided if counting else families.of_numbers(names[place], self.statistics_)
 
+        ignored = ignored_places(names, self.families, self.ignore)
+        if ignored:  # whatever they hold
+            kinds = ["empty" if place in ignored else kind for place, kind in enumerate(kinds)]
         families = assign_families(names, kinds, self.families, recipe, by_kind)
+        for place in ignored:
+            families[place] = None
         joints = self._joints(names, recipe)
-        return joined(joints, names, families) if joints else families
+        return joined(joints, names, families, ignored) if joints else families
 
     def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
         """The joint factors."""
@@ -1769,7 +2079,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return joints
 
     def _checked_kept_rows(self) -> int:
-        return require_whole("kept_rows", self.kept_rows, at_most=MOST_KEPT)
+        kept_rows = require_whole("kept_rows", self.kept_rows, at_least=0, at_most=MOST_KEPT)
+        if kept_rows == 0 and as_recipe(self.recipe).tempering is not None:
+            raise ParameterError(
+                f"kept_rows must be at least 1, got 0: recipe {self.recipe!r} weighs evidence on the kept rows. Fit "
+                "with some and use frozen() or save(path, rows=False) for a model without rows, or recipe='textbook'."
+            )
+        return kept_rows
+
+
+def _refuse_any_frozen(asked: str, *models: NaiveBayes) -> None:
+    for model in models:
+        model._refuse_frozen(asked)
 
 
 def _holds(kept: Sequence[Summary], needed: Sequence[Summary]) -> bool:

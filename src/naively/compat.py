@@ -251,10 +251,10 @@ class clop(_OtherSystem):  # noqa: N801
         """How columns are distributed, by what they hold."""
         return _FAMILIES_OF_CLOP
 
-    def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         if isinstance(self.smoothing, str) and self.smoothing in ("classes", "features"):
             return [MEstimate(1.0, self.smoothing)] * len(names)  # type: ignore[arg-type]
-        return super()._smoothings(names, recipe)
+        return super()._given_smoothings(names, recipe)
 
 
 # -- families, made once for equal parameters, so that a model knows that they did not change -------------------------

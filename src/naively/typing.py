@@ -44,6 +44,9 @@ TargetLike: TypeAlias = HasShape | HasArray | Sequence[Any]
 WeightsLike: TypeAlias = HasShape | HasArray | Sequence[float] | str
 """A weight per row, or the name of the column of X that holds them."""
 
+ColumnsLike: TypeAlias = str | int | Sequence[str | int]
+"""Columns, by name or by position."""
+
 PriorLike: TypeAlias = str | Mapping[Any, float] | HasShape | HasArray | Sequence[Any]
 """The probability of each class: "estimated", "uniform", by label, in the order of the classes, or so for each row."""
 

@@ -414,8 +414,11 @@ def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
 
 
 def _decimal_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
+    return encode_decimals(series.to_list(), where)
+
+
+def encode_decimals(cells: Sequence[Any], where: str) -> tuple[IntArray, list[Label]]:
     """Decimals as labels: whole numbers or floats, which must tell them apart."""
-    cells = series.to_list()
     numbers = {cell: _as_number(cell) for cell in dict.fromkeys(cells) if not is_missing(cell)}
     if len(set(numbers.values())) < len(numbers):
         raise InputError(f"{where} holds decimals that float64 cannot tell apart. Turn the column into text.")

@@ -55,9 +55,15 @@ def split_target(table: Table, name: Any) -> tuple[Table, AnyArray, IntArray]:
     rest, position = set_aside(table, name, "y")
     codes, labels = table.labels(position)
     _refuse_missing(codes < 0)
+    classes, places = sorted_classes(labels)
+    return rest, classes, recoded(codes, places)
+
+
+def sorted_classes(labels: Sequence[Any]) -> tuple[AnyArray, IntArray]:
+    """The classes of a column in order, and the place of each label among them."""
     classes = _class_array(labels)
     order = np.argsort(classes, kind="stable")
-    return rest, classes[order], recoded(codes, np.argsort(order))
+    return classes[order], np.argsort(order)
 
 
 def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:

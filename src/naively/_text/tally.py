@@ -197,13 +197,18 @@ def _nameless(n_tokens: int) -> Spell:
 
 
 def _counted(stream: Stream) -> tuple[AnyArray, IntArray, IntArray, IntArray, IntArray]:
-    """Distinct tokens, where each first is, and each text's: bounds, tokens and counts."""
+    """Distinct tokens, where each first is, and each text's: bounds, tokens and counts.
+
+    The tokens of a text stand in the order in which it has them, as the kernels count them: sums over them then round
+    alike.
+    """
     hashes, first, place = np.unique(stream.hashes, return_index=True, return_inverse=True)
     n_texts, width = len(stream.bounds) - 1, max(len(hashes), 1)
     rows = np.repeat(np.arange(n_texts), np.diff(stream.bounds))
-    entries, counts = np.unique(rows * width + place, return_counts=True)
+    entries, begins, counts = np.unique(rows * width + place, return_index=True, return_counts=True)
     bounds = np.searchsorted(entries, np.arange(n_texts + 1) * width)
-    return hashes, first, bounds, entries % width, counts
+    order = np.argsort(begins)
+    return hashes, first, bounds, entries[order] % width, counts[order]
 
 
 def _encoded(stream: Stream, first: IntArray) -> Spell:

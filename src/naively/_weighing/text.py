@@ -254,6 +254,11 @@ class TextEvidence:
     pool: TextPool
     kept: tuple[Any, IntArray, FloatArray] | None = None
 
+    @cached_property
+    def answering(self) -> TextEvidence:
+        """The evidence without the texts that it was fitted on."""
+        return replace(self, kept=None)
+
     @property
     def score_names(self) -> list[str]:
         """What the scores are called."""
@@ -359,6 +364,10 @@ class WeighedText(TextsEstimate):
         assert place == 0
         names, said = self.estimate.of_tokens(text)
         return names, said * self.weights
+
+    def length_factor(self, text: str) -> float:
+        """What the evidence of all tokens of a text is multiplied by, for its length."""
+        return float(self.estimate.pool.stretch(self.estimate.scorers[0].read([text]).lengths)[0])
 
     def describe(self) -> dict[str, Any]:
         """How the column's scores are joined and weighed."""

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from naively._weighing.additive import AdditiveModel
+from naively._weighing.additive import AdditiveModel, Reweighted
 from naively._weighing.experts import LearntRows
 from naively._weighing.softmax import loss_and_residual
 from naively._weighing.terms import Column, TextTerm
@@ -67,7 +67,7 @@ class WordFeatures:
 class WordExpert:
     """The additive model with a weight for each word and class."""
 
-    additive: AdditiveModel
+    additive: Reweighted
     features: tuple[WordFeatures, ...]
     weights: FloatArray
     name: str = "words"
@@ -95,7 +95,7 @@ def fit_words(learnt: LearntRows) -> tuple[WordExpert, FloatArray] | None:
         rows = learnt.folds != fold
         fitted = _fit(table[rows], target[rows], weights[rows], start[rows])
         crossed[~rows] = start[~rows] + table[~rows] @ fitted
-    expert = WordExpert(learnt.additive, features, _fit(table, target, weights, start))
+    expert = WordExpert(learnt.additive.scores, features, _fit(table, target, weights, start))
     return expert, np.asarray(log_softmax(crossed, axis=1))
 
 

@@ -16,7 +16,7 @@ from naively.errors import GapError, ParameterError
 from naively.families._distributions import Numbers
 from naively.families._intervals import IntervalEstimate
 from naively.families._linear import Lines, classes_last
-from naively.families._numbers import edges_around, formula_tables, points_within
+from naively.families._numbers import bell_tables, edges_around, points_within
 from naively.families._uncertainty import Uncertain, uncertain_normal
 from naively.families.base import Estimate, Family, LeftOut, Member, Parameters
 from naively.smoothing import Smoothing
@@ -395,11 +395,14 @@ class GaussianEstimate(Estimate):
         return Lines(slope, gap / 2 + rest[base], self.mean[base])
 
     def as_table(self) -> list[dict[str, Any]]:
-        """The normal log-density."""
-        formula = "-square(x - mean) / (2 * variance) - log(2 * pi * variance) / 2"
-        names = {"mean": self.mean, "variance": self.variance, "pi": np.full_like(self.mean, math.pi)}
-        silent = np.asarray(~self._informative.all(axis=-1))
-        return formula_tables(formula, names, silent)
+        """The normal log-density; far from zero numbers are read from an anchor."""
+        mean, scale, peak = (np.moveaxis(part, -1, 0) for part in (self._mean, self._scale, self._peak))
+        return bell_tables(
+            "peak - square(({x} - mean) * scale)",
+            {"mean": mean, "scale": scale, "peak": peak},
+            self._anchor,
+            np.asarray(~np.asarray(self._informative).any(axis=-1)),
+        )
 
 
 def normal_quantile(mean: FloatArray, variance: FloatArray, levels: FloatArray) -> FloatArray:

@@ -187,6 +187,10 @@ class LinearEstimate(Estimate):
 
         What all classes share, such as the factorial of a Poisson column, is left out.
         """
+        x = "x" if self.above is None else f"where(x > {self.above!r}, 1, 0)"
+        silent = np.zeros(self.slope.shape[1], dtype=bool)
+        if self.no_other is None and self.no_zero is None:
+            return formula_tables(f"slope * {x} + offset", {"slope": self.slope, "offset": self.offset}, silent)
         nowhere = np.zeros(self.slope.shape, dtype=bool)
         no_other, no_zero = (nowhere if mask is None else mask for mask in (self.no_other, self.no_zero))
         parts = {
@@ -195,9 +199,7 @@ class LinearEstimate(Estimate):
             "at_zero": np.where(no_zero, -np.inf, self.offset),
             "elsewhere": np.where(no_other, -np.inf, 0.0),
         }
-        x = "x" if self.above is None else f"where(x > {self.above!r}, 1, 0)"
-        formula = f"where({x} == 0, at_zero, slope * {x} + offset + elsewhere)"
-        return formula_tables(formula, parts, np.zeros(self.slope.shape[1], dtype=bool))
+        return formula_tables(f"where({x} == 0, at_zero, slope * {x} + offset + elsewhere)", parts, silent)
 
 
 def refuse_infinite_weights(zeros: AnyArray) -> None:

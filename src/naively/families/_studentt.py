@@ -24,7 +24,7 @@ from naively.families._densities import (
 from naively.families._distributions import Numbers
 from naively.families._gaussian import LARGEST_DEVIATION, anchor_of, gaussian_parameter_count, left_out, normal_ratio
 from naively.families._linear import classes_last
-from naively.families._numbers import edges_around, formula_tables, points_within
+from naively.families._numbers import bell_tables, edges_around, points_within
 from naively.families._uncertainty import Uncertain, uncertain_normal
 from naively.families.base import Estimate, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing
@@ -238,5 +238,9 @@ class StudentEstimate(Estimate):
     def as_table(self) -> list[dict[str, Any]]:
         """The log-density of Student's t."""
         location, scale, peak, power = (np.moveaxis(part, -1, 0) for part in self._constants)
-        names = {"location": location, "scale": scale, "peak": peak, "power": power}
-        return formula_tables("peak - power * log1p(square((x - location) * scale))", names, (power == 0).all(axis=0))
+        return bell_tables(
+            "peak - power * log1p(square(({x} - location) * scale))",
+            {"location": location, "scale": scale, "peak": peak, "power": power},
+            None if self.far is None else self.far.anchor,
+            (power == 0).all(axis=0),
+        )

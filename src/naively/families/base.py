@@ -146,7 +146,9 @@ class Estimate(ABC):
       ``log``, ``log1p``, ``lgamma``, ``square`` and ``where``;
     - "nothing": no value says anything.
 
-    A missing cell adds ``missing`` (classes,), 0 where it is not given.
+    A missing cell adds ``missing`` (classes,), 0 where it is not given. Where there is a ``contrast``, the evidence of
+    a known cell is made finite (what is impossible lies 35 below the least, nothing 10,000 below the largest), centred
+    over the classes, multiplied by its ``weights`` (classes,), and its ``known`` (classes,) is added.
     """
 
     @property
@@ -275,6 +277,9 @@ class Family:
 
     uncertain: ClassVar[Any] = Gap("has no posterior distribution in closed form")
     """From ``(estimate, tables, smoothing, block)`` to the evidence of the rows of a block as it is `Uncertain`."""
+
+    as_words: ClassVar[Any] = Gap("reads no words")
+    """From nothing to nothing, where the evidence of a text is told by what each word, and each two in a row, says."""
 
     as_member: ClassVar[Any] = Gap("reads neither labels nor numbers that a factor can join")
     """From nothing to the `Member` that a column of this family is in a factor of several columns."""

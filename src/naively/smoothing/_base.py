@@ -20,6 +20,10 @@ from naively.typing import FloatArray
 class Smoothing:
     """Base of the smoothing rules."""
 
+    def for_classes(self, classes: Sequence[Any]) -> Smoothing:
+        """The rule in a model with these classes, in their order; itself for rules that treat all classes alike."""
+        return self
+
     def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
         """The pseudo-count of every value, in a shape that can be added to `counts`.
 

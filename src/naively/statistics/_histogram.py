@@ -19,7 +19,7 @@ from naively._kernels import repays_compiler
 from naively.errors import ForgetError
 from naively.statistics._plain import ascends, floats_from, require, whole_from, whole_numbers_from
 from naively.statistics._sums import WEIGHT_NOISE
-from naively.statistics.base import Statistic, Summary
+from naively.statistics.base import Statistic, Summary, Values
 from naively.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -357,6 +357,19 @@ class Histograms(Statistic):
     def histogram_of(self, column: str) -> Histogram:
         """The histogram of a column."""
         return self.histograms[self.columns.index(column)]
+
+    def values_of(self, column: str) -> Values:
+        histogram = self.histogram_of(column)
+        return Values(histogram.values(), histogram.counts, exact=histogram.level == 0)
+
+    def bounds(self) -> FloatArray:
+        """The first number of the first cell and the last number of the last one."""
+        result = np.full((len(self.columns), 2), np.nan)
+        for place, one in enumerate(self.histograms):
+            if len(one.keys):
+                ends = np.array([one.keys[0] << one.level, ((one.keys[-1] + 1) << one.level) - 1])
+                result[place] = value_of(ends)
+        return result
 
     def value_range(self, column: str) -> tuple[float, float]:
         values = self.histograms[self.columns.index(column)].values()
