@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from naively import NaiveBayes
 from naively._weighing.effects import BLOCK_VALUES, EFFECT_BINS, category_basis, effect_table
@@ -35,6 +36,15 @@ def test_effects_of_many_values_are_those_of_the_whole_basis():
     effects = rng.normal(size=(3, basis(values[:1]).shape[1]))
     np.testing.assert_allclose(effect_table(effects, basis, values), effects @ basis(values).T)
     assert effect_table(effects, basis, values[:0]).shape == (3, 0)
+
+
+def test_effects_of_many_values_are_sparse():
+    """One number for each row and column, not one for each row and value."""
+    codes = np.concatenate([np.repeat(np.arange(500), 2), [-1, 7000]])
+    basis = category_basis(codes)(codes)
+    assert sparse.issparse(basis)
+    assert basis.nnz == 1000
+    np.testing.assert_array_equal(basis.toarray(), codes[:, None] == np.arange(500))
 
 
 @pytest.mark.parametrize(("n_columns", "each"), [(5, 1 + EFFECT_BINS), (200, 1)])
