@@ -5,8 +5,10 @@ import pytest
 from scipy import sparse
 
 from naively import NaiveBayes
+from naively._weighing.additive import _affordable
 from naively._weighing.effects import BLOCK_VALUES, EFFECT_BINS, category_basis, effect_table
-from naively._weighing.reading import LEAST_CELLS, MOST_TABLE
+from naively._weighing.reading import FEW_CELLS, LEAST_CELLS, MOST_TABLE, cells_within
+from naively.recipes import ALL_WAYS
 from naively.statistics._histogram import Histogram
 
 
@@ -27,6 +29,19 @@ def test_the_tables_of_densities_are_bounded_with_many_classes():
     model = NaiveBayes("fast").fit(rng.normal(size=(3000, 1)), y)
     (source,) = model._estimated()[0].weighed.model.sources
     assert source.histogram.counts.shape[1] <= max(LEAST_CELLS, MOST_TABLE // 300)
+
+
+def test_very_many_columns_share_the_cells():
+    assert [cells_within(columns, 2) for columns in (1, 256, 1024, 10**6)] == [1 << 16, 2048, 512, FEW_CELLS]
+    assert cells_within(1, 1000) == MOST_TABLE // 1000
+    assert cells_within(10, 10**6) == LEAST_CELLS
+
+
+def test_candidates_that_cost_more_than_they_tell_are_left_out():
+    assert list(_affordable(ALL_WAYS, 2, 4000, 100)) == list(ALL_WAYS)
+    assert list(_affordable(ALL_WAYS, 2, 4000, 2000)) == ["T", "W", "CV"]
+    assert list(_affordable(ALL_WAYS, 1000, 5000, 10)) == ["T", "W", "V3", "V.3"]
+    assert list(_affordable(["CV"], 1000, 5000, 10)) == ["W"]
 
 
 def test_effects_of_many_values_are_those_of_the_whole_basis():

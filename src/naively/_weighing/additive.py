@@ -43,6 +43,10 @@ EFFECTS_PER_ROW = 6
 """Beyond so many effects of bins per kept row, over all classes, numbers have an effect of their score only."""
 
 
+WIDE = 1 << 23
+"""Cells of evidence (classes, rows, terms) beyond which a table is very wide."""
+
+
 def weight_penalty(n_terms: int) -> float:
     """How strongly each weight is pulled to its target: the exponent was chosen on noise of 20 to 2,000 columns."""
     return float(max(1.0, (n_terms / FREE_WEIGHTS) ** 1.5))
@@ -217,7 +221,8 @@ def fit_additive(
     sources = list(in_order(lambda source: source.prepared(kept, rows, typical, log_prior), sources, n_threads))
     indicators = _missing_indicators(kept, sources, prior.class_weights, typical)
     enough = any_known(sources) and weights.sum() >= FEW_ROWS
-    chosen = _affordable(candidates if enough else ["T"], len(log_prior))
+    n_terms = sum(source.n_weights for source in sources)
+    chosen = _affordable(candidates if enough else ["T"], len(log_prior), len(codes), n_terms)
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     n_classes, n_numeric = len(prior.class_weights), sum(source.is_numeric for source in sources)
     fine = n_classes * n_numeric * EFFECT_BINS <= EFFECTS_PER_ROW * len(codes)
@@ -238,12 +243,18 @@ def fit_additive(
     return AdditiveModel(log_prior, averaged.bias, terms, loo, sources, bases, indicators, prior, averaged)
 
 
-def _affordable(candidates: Sequence[str], n_classes: int) -> dict[str, Candidate]:
-    """The candidates to fit: very many classes have no weights of their own, which too few rows of each would tell."""
+def _affordable(candidates: Sequence[str], n_classes: int, n_rows: int, n_terms: int) -> dict[str, Candidate]:
+    """The candidates to fit.
+
+    Very many classes have no weights of their own, which too few rows of each would tell; in very wide tables effects
+    are drawn strongly to nothing or left out: there weak ridges have hardly any share, and most of the cost.
+    """
     chosen = {name: CANDIDATES[name] for name in candidates}
-    if n_classes <= MOST_CLASSES:
+    if n_classes > MOST_CLASSES:
+        return {name: one for name, one in chosen.items() if one.deviation_penalty is None} or {"W": CANDIDATES["W"]}
+    if n_classes * n_rows * n_terms <= WIDE:
         return chosen
-    return {name: one for name, one in chosen.items() if one.deviation_penalty is None} or {"W": CANDIDATES["W"]}
+    return {name: one for name, one in chosen.items() if one.effect_penalty is None or one.deviation_penalty} or chosen
 
 
 def any_known(sources: Sequence[Source]) -> bool:
