@@ -95,3 +95,15 @@ def _write(path: str, text: str) -> None:
 def _require_folder(path: str) -> None:
     if not Path(path).parent.is_dir():
         raise InputError(f"--output {path}: there is no folder {Path(path).parent}.")
+
+
+@app.command(rich_help_panel=EXPORT)
+def warm() -> None:
+    """Compile the hot loops into Numba's cache ahead of time, as a container's build may want to."""
+    from rich.console import Console
+
+    from naively._warming import compile_kernels
+
+    console = Console(highlight=False)
+    for work, seconds in compile_kernels():
+        console.print(f"{seconds:6.1f} s  {work}")

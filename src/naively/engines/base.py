@@ -205,7 +205,8 @@ class Plan(NamedTuple):
 class ReadAgainError(Exception):
     """Raised by `Source.pieces` where a row shows that the rows before had to be read otherwise: begin anew.
 
-    The source has noted what it needs; all that was made of earlier pieces is dropped, and `pieces` is called again.
+    The source has noted what it needs; all that was made of earlier pieces is dropped, and `pieces` is called again. A
+    message, if it has one, is a warning to the user.
     """
 
 
