@@ -148,7 +148,8 @@ def compare(
 def _counted(before: NaiveBayes, after: Any, y: Any, sample_weight: Any) -> NaiveBayes:
     """What `before` is compared with, as a model."""
     if not isinstance(after, BaseEstimator):
-        return clone(before).partial_fit(after, y, sample_weight=sample_weight)  # which only counts
+        counted: NaiveBayes = clone(before).partial_fit(after, y, sample_weight=sample_weight)  # which only counts
+        return counted
     if y is not None or sample_weight is not None:
         raise ParameterError("compare: y and sample_weight come with rows, and `after` is a model. Leave them out.")
     after._require_fitted()
