@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench import categorical, drop_ins, files, frames, gaussian, memory, prose, startup, stream, text
+from bench import categorical, drop_ins, files, frames, gaussian, memory, prose, spark, startup, stream, text
 from bench.measure import Scale
 from bench.result import Result
 
@@ -48,8 +48,12 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     memory.memory_of_fit_float64,
     memory.memory_of_fit_float32,
     memory.memory_of_fit_f_order,
+    spark.spark_fit_gaussian,
     startup.import_is_light,
     startup.version_time,
     startup.first_demo,
     startup.first_iris,
+    startup.frozen_answer,
+    startup.slowest_round,
+    startup.first_prose,
 ]

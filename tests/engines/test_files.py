@@ -349,7 +349,7 @@ def test_progress_is_shown_to_those_who_watch(
     NaiveBayes("textbook").fit(folder, "kind")
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("naively._progress.PATIENCE", -1.0)
-    monkeypatch.setattr("naively._progress.somebody_watches", lambda: True)
+    monkeypatch.setattr("naively._progress.is_watched", lambda: True)
     NaiveBayes("textbook").fit(folder, "kind")
     lines = capsys.readouterr().err.split("\r")
     assert any("rows/s" in line and " %" in line and "left" in line for line in lines)

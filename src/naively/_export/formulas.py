@@ -70,11 +70,11 @@ def _tree(node: ast.AST, names: Mapping[str, float]) -> Node:
         return "number", float(node.value)  # type: ignore[arg-type]
     if isinstance(node, ast.Name):
         return ("x",) if node.id == "x" else ("number", names[node.id])
-    operator, operands = _parts(node)
+    operator, operands = parts_of(node)
     return _simplified(operator, [_tree(operand, names) for operand in operands])
 
 
-def _parts(node: ast.AST) -> tuple[str, list[ast.AST]]:
+def parts_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
     """The operator of a node, and its operands."""
     if isinstance(node, ast.BinOp):
         return OPERATORS[type(node.op)], [node.left, node.right]
