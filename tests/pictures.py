@@ -60,7 +60,7 @@ def figure(n_rows=1, n_columns=1, size=(4.8, 3.2)):
 def ties():
     """The four ties of Gaussian variances: straight boundaries where variances do not depend on the class."""
     iris = load_iris(as_frame=True)
-    axes = plot_ties(iris.data[::5], iris.target_names[iris.target[::5]], ("sepal length (cm)", "sepal width (cm)"))
+    axes = plot_ties(iris.data[::7], iris.target_names[iris.target[::7]], ("sepal length (cm)", "sepal width (cm)"))
     for ax in np.ravel(axes)[1:]:
         ax.get_legend().remove()
     return axes[0, 0].figure

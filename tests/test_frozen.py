@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from naively import TAN, JointBayes, NaiveBayes, load
+from naively._export import estimates
 from naively.errors import FrozenError, ModelFileError, ParameterError
 from naively.families import Gaussian, Text
 from tests.models import textbook
@@ -135,10 +136,19 @@ def test_models_that_keep_no_rows_freeze_with_their_statistics(make, tmp_path):
         loaded.decay(0.5)
 
 
-def test_an_estimate_that_no_file_can_hold_is_refused_only_without_rows(tmp_path):
-    model = NaiveBayes(families={"rank": "poisson"}).fit({"rank": ROWS["rank"]}, Y)
+@pytest.mark.parametrize("family", ["poisson", "gaussian", "studentt", "bernoulli", "exponential", "binned", "kernel"])
+def test_a_frozen_model_that_weighs_any_family_comes_back(family, tmp_path):
+    rows, new = {"rank": ROWS["rank"] + 1.0}, {"rank": NEW["rank"] + 1.0}
+    model = NaiveBayes(families={"rank": family}).fit(rows, Y)
+    model.save(tmp_path / "m.json", rows=False)
+    assert np.array_equal(load(tmp_path / "m.json").predict_proba(new), model.predict_proba(new))
+
+
+def test_an_estimate_that_no_file_can_hold_is_refused_only_without_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(estimates, "FUNCTIONS", {})
+    rows, new = {"rank": ROWS["rank"]}, {"rank": NEW["rank"]}
+    model = NaiveBayes(families={"rank": "poisson"}).fit(rows, Y)
     model.save(tmp_path / "m.json")
-    new = {"rank": NEW["rank"]}
     assert np.array_equal(load(tmp_path / "m.json").predict_proba(new), model.predict_proba(new))
     with pytest.raises(ModelFileError, match="without its rows"):
         model.save(tmp_path / "n.json", rows=False)

@@ -92,7 +92,11 @@ def test_a_notebook_is_watched(monkeypatch):
 
 @pytest.mark.usefixtures("no_patience")
 def test_an_error_takes_the_bar_away(capsys):
-    with pytest.raises(ZeroDivisionError), counting("learning", wanted=True) as count:
-        count(1)
-        raise ZeroDivisionError
+    def work():
+        with counting("learning", wanted=True) as count:
+            count(1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
     assert "learning" in capsys.readouterr().err

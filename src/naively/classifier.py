@@ -96,7 +96,10 @@ from naively.typing import (
 )
 
 if TYPE_CHECKING:
+    from naively._export.scorecard import Scorecard
     from naively._export.sql import SQLModel
+    from naively.analysis._steps import Steps
+    from naively.analysis._summary import ModelSummary
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -117,7 +120,8 @@ class BayesError(Result, _Simulated):
         The share of rows whose class it gets wrong.
     standard_error : float
         How far off `error` may be by the chance of the simulation, as a standard deviation. That the model was learnt
-        from few rows is not in it: then the model takes its classes for further apart than they are.
+        from few rows is not in it: then the model takes its classes for further apart than they are. More
+        simulated rows do not mend that.
     n : int
         How many rows were simulated.
     """
@@ -473,6 +477,105 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._replace(state.schema, state.statistics - statistics, state.declared)
         return self
 
+    # -- one record at a time ------------------------------------------------------------------------------------------
+
+    def learn_one(self, record: Mapping[str, Any], label: Label) -> Self:
+        """Learn one record: afterwards the model equals one fitted on all rows.
+
+        Records wait, and are counted together before the next answer: learning many in a row takes microseconds each.
+        Threads may learn at once, and no record is lost.
+
+        Parameters
+        ----------
+        record : dict
+            Cells by column name. A key that is absent is a missing cell; new keys become columns.
+        label : label
+            The class.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook")
+        >>> model.predict_one({"coat": "plain"}) is None
+        True
+        >>> for coat, label in [("plain", "dog"), ("plain", "dog"), ("striped", "cat")]:
+        ...     _ = model.learn_one({"coat": coat}, label)
+        >>> model.predict_one({"coat": "plain"})
+        'dog'
+        """
+        from naively._export.records import learn_one
+
+        learn_one(self, record, label)
+        return self
+
+    def forget_one(self, record: Mapping[str, Any], label: Label) -> Self:
+        """Unlearn one record that was learnt before.
+
+        Parameters
+        ----------
+        record, label
+            As in `learn_one`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> rows = [{"coat": "plain"}, {"coat": "striped"}, {"coat": "striped"}]
+        >>> model = NaiveBayes("textbook").fit(rows, ["dog", "cat", "cat"])
+        >>> model.forget_one({"coat": "striped"}, "cat").class_count_.tolist()
+        [1.0, 1.0]
+        """
+        return self.forget({name: [record.get(name)] for name in self.schema_.names}, [label])
+
+    def predict_one(self, record: Mapping[str, Any]) -> Label | None:
+        """The most probable class of one record; None before anything was learnt.
+
+        Parameters
+        ----------
+        record : dict
+            Cells by column name. Absent keys are missing cells; keys that the model does not know are ignored.
+
+        Returns
+        -------
+        label or None
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit([{"x": 1.0}, {"x": 2.0}, {"x": 8.0}, {"x": 9.0}], [0, 0, 1, 1])
+        >>> model.predict_one({"x": 7.5})
+        1
+        """
+        from naively._export.records import predict_one
+
+        return predict_one(self, record)
+
+    def predict_proba_one(self, record: Mapping[str, Any]) -> dict[Label, float]:
+        """The probability of each class for one record; an empty dict before anything was learnt.
+
+        Parameters
+        ----------
+        record : dict
+            As in `predict_one`.
+
+        Returns
+        -------
+        dict from each class to its probability
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit([{"coat": "plain"}, {"coat": "striped"}], ["dog", "cat"])
+        >>> {label: round(p, 3) for label, p in model.predict_proba_one({"coat": "plain"}).items()}
+        {'cat': 0.333, 'dog': 0.667}
+        """
+        from naively._export.records import predict_proba_one
+
+        return predict_proba_one(self, record)
+
     def decay(self, factor: float) -> Self:
         """Multiply the weight of all that was learnt so far, so that what comes next counts for more.
 
@@ -500,7 +603,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return NotImplemented
         _refuse_any_frozen("+", self, other)
         merged: NaiveBayes = copy.deepcopy(self._taken())
-        merged._learn_state(other.__dict__.get("_state"))
+        merged._learn_state(other._taken().__dict__.get("_state"))
         return merged
 
     def __radd__(self, other: Any) -> NaiveBayes:
@@ -523,11 +626,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return NotImplemented
         _refuse_any_frozen("+=", self, other)
         with learning_lock(self):
-            self._learn_state(other.__dict__.get("_state"))
+            self._learn_state(other._taken().__dict__.get("_state"))
         return self
 
     def _learn_state(self, other: State | None) -> None:
         """Add what another model has learnt; a model that is not fitted has learnt nothing."""
+        self._settle()
         present: State | None = self.__dict__.get("_state")
         if present is None and other is not None:
             self._state = copy.copy(other)
@@ -660,7 +764,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
+        self._settle()
         state = dict(super().__getstate__())
+        for made_again in ("_records", "_program"):
+            state.pop(made_again, None)
         if "_state" in state:
             state["_state"] = copy.copy(state["_state"])  # a copy estimates for itself once its parameters change
         return state
@@ -859,6 +966,133 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return to_sql(self, table, dialect, keep, prefix, inline)
 
     @of_one_state
+    def summary(self) -> ModelSummary:
+        """The model at a glance: its classes and its columns, from what was counted alone, so that it comes at once.
+
+        Returns
+        -------
+        ModelSummary
+            It prints as a table, and is what notebooks show of a fitted model; `frame()` has a row for each column.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", None], "weight": [4.0, 20.0, 31.0, 5.0]}
+        >>> NaiveBayes("auto").fit(rows, ["cat", "dog", "dog", "cat"]).summary()
+        NaiveBayes, recipe 'auto', 4 rows, 2 columns, 2 classes
+        classes: cat 50.0%, dog 50.0%
+        column  holds   family       missing  values
+        coat    label   categorical      25%  'plain', 'striped'
+        weight  number  stacked           0%  4 to 31
+        """
+        from naively.analysis._summary import summary
+
+        self._require_fitted()
+        return summary(self)
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: the summary of a fitted model, else its parameters."""
+        if self._is_fitted():
+            return self.summary()._repr_html_()
+        return str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks show, by media type."""
+        if not self._is_fitted():
+            return dict(super()._repr_mimebundle_(**kwargs))
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
+    @of_one_state
+    def steps(self, X: TableLike, prior: PriorLike | None = None) -> Steps:
+        """Bayes' rule for one row, step by step: the prior, times what each cell says, normalised.
+
+        Parameters
+        ----------
+        X : one row, for example a dict
+        prior : as in `predict`, optional
+
+        Returns
+        -------
+        Steps
+            It prints as a table: for each step and class the factor and the probability after it.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", "plain"]}
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog", "dog", "cat"])
+        >>> model.steps({"coat": "plain"})
+        step   value  class  factor  probability
+        prior         cat    0.5000       0.5000
+        prior         dog    0.5000       0.5000
+        coat   plain  cat    0.5000       0.4000
+        coat   plain  dog    0.7500       0.6000
+        """
+        from naively.analysis._steps import steps
+
+        table, positions, scorer, decider = self._ready(X, prior)
+        if table.n_rows != 1:
+            raise InputError(f"steps takes one row, got {table.n_rows}. Ask for one after the other.")
+        names, log_prior = list(scorer.names), decider.log_prior.reshape(-1, len(self.classes_))[0]
+        places = range(len(self.schema_.names)) if positions is None else positions.tolist()
+        values = [None if place < 0 else _cell(table, place) for place in places]
+        values += [None] * (len(names) - len(values))
+        return steps(self.classes_, log_prior, names, values, scorer.evidence(table, positions)[0])
+
+    @of_one_state
+    def scorecard(
+        self,
+        good: Label | None = None,
+        *,
+        pdo: float = 20.0,
+        base: float = 600.0,
+        odds: float = 50.0,
+        n_bins: int = 5,
+        rounded: bool = True,
+    ) -> Scorecard:
+        """The model as a card of points, as lenders and clinicians use them; for two classes.
+
+        The points of a row's values add up to its score, ``base + pdo * log2(odds of the good class / odds)``. Numbers
+        are cut into bins of about equally many rows, each worth the mean of what the model gives its rows.
+
+        Parameters
+        ----------
+        good : label, optional
+            The class whose odds the points count; by default the one with more rows.
+        pdo : float, default=20
+            The points that double the odds.
+        base, odds : float
+            A row with the odds `odds` has `base` points.
+        n_bins : int, default=5
+            The number of bins of a column of numbers.
+        rounded : bool, default=True
+            Whether points are whole numbers.
+
+        Returns
+        -------
+        Scorecard
+            It prints as a table; `frame()` has points, weight of evidence (WOE) and information value (IV), and
+            `score(X)` gives the points of rows.
+
+        Examples
+        --------
+        >>> rows = {"job": ["yes", "yes", "yes", "no", "no", "no", "yes", "no"]}
+        >>> y = ["good", "good", "good", "bad", "bad", "good", "good", "bad"]
+        >>> card = NaiveBayes("textbook", smoothing=1).fit(rows, y).scorecard("good", odds=1)
+        >>> card.score({"job": ["yes", "no", None]}).tolist()
+        [651.0, 585.0, 615.0]
+        >>> card
+        Points for 'good' against 'bad': 20 double the odds
+                                points    woe  rows
+        job (IV 1.90)  no          585  -1.25     4
+                       yes         651   1.79     4
+                       other       615            0
+                       missing     615            0
+        """
+        from naively._export.scorecard import scorecard
+
+        self._require_classes()
+        return scorecard(self, good, pdo, base, odds, n_bins, rounded)
+
+    @of_one_state
     def to_onnx(self, *, missing: str = "") -> Any:
         """The model as an ONNX graph that answers, within 1e-6, as `predict_proba` does.
 
@@ -966,11 +1200,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _taken(self) -> Self:
         """A model with the parameters and the state that this one has now, whatever becomes of this one."""
+        self._settle()
         taken: Self = object.__new__(type(self))
         taken.__dict__ = self.__dict__.copy()
+        taken.__dict__.pop("_records", None)  # what waits is this model's to learn
         return taken
 
+    def _settle(self) -> None:
+        """Learn the records that wait to be learnt, so that the state is that of all of them."""
+        waiting = self.__dict__.get("_records")
+        if waiting is not None and (waiting.rows or waiting.settling):
+            from naively._export.records import settle
+
+            settle(self, waiting)
+
     def _fitted(self) -> State:
+        self._settle()
         state: State | None = self.__dict__.get("_state")
         if state is None:
             raise NotFittedError(
@@ -979,6 +1224,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return state
 
     def _is_fitted(self) -> bool:
+        self._settle()
         return "_state" in self.__dict__
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -2409,3 +2655,11 @@ def _copied(described: Any) -> Any:
 def _of_column(values: Any, place: int) -> Any:
     """One column's part of a described parameter: a column of an array, or an entry of a list."""
     return values[place] if isinstance(values, list) else values[:, place]
+
+
+def _cell(table: Table, position: int) -> Any:
+    """What the one row of a table holds in a column; None where it is missing."""
+    if table.kind(position) == "text":
+        return table.texts(position)[0]
+    codes, labels = table.labels(position)
+    return None if codes[0] < 0 else labels[int(codes[0])]

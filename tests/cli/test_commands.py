@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -201,6 +202,30 @@ def test_a_model_is_handed_on(fitted):
     assert scope["predict"]({"island": "Biscoe", "body_mass_g": 5000}) == "Gentoo"
     naively("python", "m.json", "-o", "model.py")
     assert "def predict" in (fitted / "model.py").read_text()
+
+
+@pytest.mark.usefixtures("fitted")
+def test_a_database_and_a_runtime_answer_alike():
+    import duckdb
+    import onnxruntime
+
+    naively("sql", "m.json", "--table", "birds", "--keep", "species", "-o", "birds.sql")
+    *statements, query = [part for part in Path("birds.sql").read_text().split(";\n\n") if part.strip()]
+    birds = TEST.reset_index(drop=True)  # what the query reads, by its name
+    with duckdb.connect() as database:
+        database.register("birds", birds)
+        for statement in statements:
+            database.execute(statement)
+        answers = database.execute(query).df()
+    expected = load("m.json").predict(TEST.drop(columns="species"))
+    assert sorted(zip(answers["species"], answers["prediction"], strict=True)) == sorted(
+        zip(TEST["species"], expected, strict=True)
+    )
+    naively("onnx", "m.json", "-o", "birds.onnx")
+    session = onnxruntime.InferenceSession("birds.onnx")
+    row = {one.name: np.array([["" if one.type == "tensor(string)" else np.nan]]) for one in session.get_inputs()}
+    row["body_mass_g"] = np.array([[6000.0]])
+    assert session.run(["label"], row)[0].tolist() == ["Gentoo"]
 
 
 def test_a_frozen_model_is_shown_and_answers():

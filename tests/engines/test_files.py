@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import dataset, feather, ipc, parquet
 
 from naively import NaiveBayes, files
+from naively.analysis import drift
 from naively.engines import _arrow, _files, _formats
 from naively.errors import InputError, InputTypeError, NaivelyWarning, ParameterError, SchemaError
 from naively.families import Categorical
@@ -124,6 +125,19 @@ def test_all_methods_take_files(folder: Path) -> None:
     twice = NaiveBayes("textbook").fit(path, "kind").partial_fit(path, "kind")
     assert twice.class_count_.tolist() == (2 * model.class_count_).tolist()
     assert np.allclose(twice.forget(path, "kind").predict_proba(frame), model.predict_proba(frame), rtol=1e-12)
+
+
+def test_drift_is_found_in_files(folder: Path) -> None:
+    frame = make(300)
+    model = NaiveBayes("textbook").fit(frame, "kind")
+    write(frame.assign(size=frame["size"] + 2), folder / "c.parquet", 100)
+    found = drift.compare(model, folder / "c.parquet", "kind")
+    assert {change["column"] for change in found if change["p_adjusted"] < 1e-6} == {"size"}
+    assert found == drift.compare(model, frame.assign(size=frame["size"] + 2), "kind")
+    unchanged = drift.compare(model, [folder / "a.parquet", folder / "b.parquet"], "kind")
+    assert all(change["p_value"] > 0.99 for change in unchanged)
+    with pytest.raises(ParameterError, match=r"y and sample_weight come with rows, and `after` is a model"):
+        drift.compare(model, model, "kind")
 
 
 def test_a_list_of_texts_with_classes_is_no_list_of_paths() -> None:
@@ -294,7 +308,7 @@ def test_large_whole_numbers_and_leading_zeros_stay_what_they_are(tmp_path: Path
 
 
 def test_text_as_dictionaries_declares_nothing_and_prose_stays_prose(tmp_path: Path) -> None:
-    table = pa.table({"colour": pa.array(["red", "blue"] * 150).dictionary_encode(), "kind": ["a", "b"] * 150})
+    table = pa.table({"colour": pa.array(["red", "blue"] * 150).dictionary_encode(), "kind": ["a", "b", "b"] * 100})
     parquet.write_table(table, tmp_path / "a.parquet")
     model = NaiveBayes("textbook", families={"colour": Categorical("declared")})
     assert model.fit(tmp_path / "a.parquet", "kind").schema_.declared == {"colour": ("red", "blue")}

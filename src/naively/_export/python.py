@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
 from naively._export.formulas import Node, formula_trees
@@ -177,6 +180,41 @@ def written(form: AdditiveForm) -> str:
         formulas="".join(_function(places[id(column)], column) for column in speaking if column.kind == "formula"),
         readers="\n".join(f"    {_reader(places[id(column)], column)}," for column in speaking),
     )
+
+
+def compiled(form: AdditiveForm) -> dict[str, Any]:
+    """The functions of the program, ready to be called: its tables are handed over, not written down and parsed."""
+    program: dict[str, Any] = {}
+    exec(_functions(), program)
+    program["CLASSES"], program["COLUMNS"] = tuple(form.classes), tuple(column.name for column in form.columns)
+    program["PRIOR"], program["START"] = tuple(form.prior.tolist()), tuple(form.start.tolist())
+    program["READERS"] = [(column.name, *_read_by(column, program)) for column in form.speaking]
+    return program
+
+
+@cache
+def _functions() -> Any:
+    """The program without a model, compiled."""
+    nothing = np.empty(0)
+    return compile(written(AdditiveForm([], nothing, nothing, (), True)), "<naively>", "exec")
+
+
+def _read_by(column: ColumnTable, program: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    """The function that reads a column, and what it looks up: the same as `_reader` writes."""
+    table, missing, least = column.table, tuple(column.missing.tolist()), column.least
+    contrast = None if column.contrast is None else tuple(part.tolist() for part in column.contrast)
+    if column.kind == "labels":
+        known = dict(zip(table["values"], map(tuple, table["evidence"].T.tolist()), strict=True))
+        return program["_labels"], (known, tuple(table["unknown"].tolist()), missing, _text_only(column))
+    if column.kind == "curve":
+        return program["_curve"], (table["knots"].tolist(), table["evidence"].T.tolist(), missing, least, contrast)
+    if column.kind == "formula":
+        trees = formula_trees(table["formula"], table["parameters"])
+        formula = eval(f"lambda x: ({''.join(f'{_expression(tree)}, ' for tree in trees)})", program)
+        return program["_formula"], (formula, missing, least, contrast)
+    if column.kind == "steps":
+        return program["_steps"], (table["cuts"].tolist(), table["evidence"].T.tolist(), missing, least)
+    return program["_steps"], ((), [(0.0,) * len(missing)], missing, least)
 
 
 def _function(place: int, column: ColumnTable) -> str:

@@ -52,6 +52,38 @@ def as_python(
     _write(output, load_model(model).to_python())
 
 
+@app.command(rich_help_panel=EXPORT)
+def sql(
+    model: ModelFile,
+    table: Annotated[str, typer.Option(metavar="TABLE", help="The table with the rows; schema.table if qualified.")],
+    dialect: Annotated[str, typer.Option(help="duckdb, postgres, sqlite or spark.")] = "duckdb",
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", metavar="COLUMN", help="A column to have beside. Repeatable.")
+    ] = None,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The script; - for stdout.")] = "-",
+) -> None:
+    """Write a model as a SQL script, whose last statement answers for the rows of a table."""
+    from naively.cli._models import load_model
+
+    named = tuple(table.split("."))
+    made = load_model(model).to_sql(named[0] if len(named) == 1 else named, dialect, keep=keep or ())
+    _write(output, made.script())
+
+
+@app.command(rich_help_panel=EXPORT)
+def onnx(
+    model: ModelFile,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The graph, such as model.onnx.")],
+    missing: Annotated[str, typer.Option(help="The text that stands for a missing cell in columns of text.")] = "",
+) -> None:
+    """Write a model as an ONNX graph, for ONNX Runtime in any language."""
+    from naively.cli._models import load_model
+
+    _require_folder(output)
+    graph = load_model(model).to_onnx(missing=missing)
+    Path(output).write_bytes(graph.SerializeToString())
+
+
 def _write(path: str, text: str) -> None:
     if path == "-":
         typer.echo(text, nl=not text.endswith("\n"))

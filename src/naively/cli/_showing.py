@@ -1,4 +1,4 @@
-"""Commands that look: show, check, demo."""
+"""Commands that look: show, check, demo; and warm."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def show(model: ModelFile, as_json: AsJson = False) -> None:
 
 
 def _writable(path: Path | None) -> Path | None:
-    if path is not None and not path.parent.is_dir():
-        raise typer.BadParameter(f"The folder {str(path.parent)!r} does not exist.")
+    if path is not None and not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"The folder {str(path.absolute().parent)!r} does not exist. Make it first.")
     return path
 
 
@@ -98,3 +98,15 @@ def demo(
     from naively.demo import run_demo, show_demo
 
     show_demo(run_demo(output, seed, row), Console(highlight=False))
+
+
+@app.command(rich_help_panel=LOOK)
+def warm() -> None:
+    """Compile the hot loops into Numba's cache ahead of time, as a container's build may want to."""
+    from rich.console import Console
+
+    from naively._warming import compile_kernels
+
+    console = Console(highlight=False)
+    for work, seconds in compile_kernels():
+        console.print(f"{seconds:6.1f} s  {work}")

@@ -92,8 +92,8 @@ class Gamma(Family):
     # -- Questions ------------------------------------------------------------------------------------------------
 
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
-        """A shape and a scale per column and class."""
-        return Parameters.all_free(2 * n_classes * n_columns)
+        """A shape and a scale per column and class; of a constant column, which is silent, none."""
+        return Parameters.all_free(2 * n_classes * int(np.sum(estimate.informative)))
 
     def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
         """Two numbers with the mean of the distribution, and with that of its logarithms."""

@@ -185,8 +185,9 @@ class Gaussian(Family):
         return Member("numbers")
 
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
-        """A mean per column and class, and the variances as they are tied."""
-        return Parameters.all_free(gaussian_parameter_count(n_classes, n_columns, self.ties))
+        """A mean per column and class, and the variances as they are tied; none of a constant column: it is silent."""
+        informative = int((estimate.variance > 0).all(axis=0).sum())
+        return Parameters.all_free(gaussian_parameter_count(n_classes, informative, self.ties))
 
     def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
         """Normal numbers, rounded to the interval if there is one."""

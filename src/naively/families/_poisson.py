@@ -84,7 +84,7 @@ class Poisson(Family):
         slope, no_other = logs_and_zeros(np.where(silent, 1.0, rate))
         offset = np.where(silent, 0.0, -rate)
         return PoissonEstimate(
-            slope, offset, no_other, base=_minus_log_factorial, nonnegative=True, parameters={"rate": rate}
+            slope, offset, no_other, base=minus_log_factorial, nonnegative=True, parameters={"rate": rate}
         )
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def pseudo_rows_of(smoothing: Smoothing) -> float:
     return float(smoothing.pseudo_counts(np.zeros((1, 1)), ["rate"]).sum())
 
 
-def _minus_log_factorial(values: FloatArray) -> FloatArray:
+def minus_log_factorial(values: FloatArray) -> FloatArray:
     from scipy.special import gammaln
 
     return np.asarray(-gammaln(values + 1.0))

@@ -68,9 +68,9 @@ def plot_reliability(
         axes.plot(confidence, accuracy, color=colour_of(code), linewidth=1.4, label=label)
         axes.scatter(confidence, accuracy, 8 + 50 * weight / weight.max(), color=colour_of(code), zorder=3)
         least = min(least, float(confidence.min()), float(accuracy.min()))
-    low = max(0.0, math.floor(10 * least - 0.5) / 10)
+    start = max(0.0, math.floor(10 * least - 0.5) / 10)
     axes.set(xlabel="probability of the predicted class", ylabel="share that is right")
-    axes.set(xlim=(low, 1.02), ylim=(low - 0.16 * (1 - low), 1.03))
+    axes.set(xlim=(start, 1.02), ylim=(start - 0.16 * (1 - start), 1.03))
     _draw_counts(measured, axes)
     axes.legend(fontsize="small", frameon=False, loc="upper left")
     return styled(axes, "both")  # type: ignore[no-any-return]

@@ -184,7 +184,7 @@ def _axis(sources: Sources, member: int) -> FloatArray:
         low, high = points[0], points[-1]
     elif factor.estimate.nonnegative:
         low = max(low, 0.0)
-    return np.linspace(low, high, 3 * RESOLUTION)
+    return np.linspace(low, high, 2 * RESOLUTION)
 
 
 def _density_of(sources: Sources, member: int) -> tuple[Any, int] | None:

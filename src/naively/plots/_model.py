@@ -56,7 +56,7 @@ def plot_model(model: NaiveBayes, most: int = 12, axes: Any = None) -> Any:
     if len(axes) < len(columns):
         raise ParameterError(f"plot_model needs {len(columns)} Axes, got {len(axes)}.")
     for place, (name, ax) in enumerate(zip(columns, axes, strict=False)):
-        plot_densities(model, name, ax)
+        plot_densities(model, name, ax).locator_params(axis="y", nbins=4)
         if place:
             ax.get_legend().remove()
     for ax in axes[len(columns) :]:

@@ -175,6 +175,6 @@ def plot_ties(X: Any, y: Any, columns: Sequence[Any] = (0, 1), axes: Any = None)
     axes = axes_or_new(axes, 2, 2, (6.4, 5.2))
     for (ties, shape), ax in zip(SHAPES.items(), np.ravel(axes), strict=True):
         model = NaiveBayes("textbook", families=Gaussian(ties=ties)).fit(X, y)
-        plot_decision_surface(model, X, y, columns, ax)
+        plot_decision_surface(model, X, y, columns, ax).locator_params(nbins=5)
         ax.set_title(f'ties="{ties}": {shape}', fontsize="medium")
     return axes

@@ -93,10 +93,10 @@ function reliabilityPlot(q) {
     g("line", { x1: L, x2: L + S, y1: B, y2: B, style: { stroke: "var(--faint)" } }), t(L + S / 2, B + 34, "probability of the predicted class; rows"), g("text", { transform: `translate(11 ${T + S / 2}) rotate(-90)`, "text-anchor": "middle" }, "share that came true"));
 }
 function confusionTable(q) {
-  const C = q.confusion, rowsum = C.map(sumOf), share = x => x === null ? "\u2013" : percent(x) + "%";
+  const C = q.confusion, rowsum = C.map(sumOf), share = x => x === null ? "\u2013" : (K > 8 ? Math.round(100 * x) : percent(x)) + "%";
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Confusion matrix" }, h("table", { class: K > 6 ? "cm dense" : "cm" },
     h("thead", {}, h("tr", {}, h("td", {}), h("th", { colspan: K, scope: "colgroup" }, "predicted"), h("td", {})), h("tr", {}, h("th", { class: "s", scope: "col" }, "true"), D.classes.map((c, k) => h("th", { scope: "col" }, swatch(k), " ", c.label)), h("th", { scope: "col" }, "found"))),
-    h("tbody", {}, C.map((l, i) => h("tr", {}, h("th", { scope: "row", class: "s" }, swatch(i), " ", D.classes[i].label), l.map((n, k) => h("td", { class: i === k ? "right" : n ? "" : "nil", style: { "--k": hue(i), "--a": 46 * n / (rowsum[i] || 1) } }, h("b", { class: "num" }, whole(n)), K <= 6 && h("span", { class: "small num" }, percent(n / (rowsum[i] || 1)) + "%"))), h("td", { class: "m num" }, share(q.found[i])))),
+    h("tbody", {}, C.map((l, i) => h("tr", {}, h("th", { scope: "row", class: "s" }, swatch(i), " ", D.classes[i].label), l.map((n, k) => h("td", { class: i === k ? "right" : n ? "" : "nil", style: { "--k": hue(i), "--a": 46 * n / (rowsum[i] || 1) } }, h("b", { class: "num" }, n || K <= 6 ? whole(n) : "\u00b7"), K <= 6 && h("span", { class: "small num" }, percent(n / (rowsum[i] || 1)) + "%"))), h("td", { class: "m num" }, share(q.found[i])))),
       h("tr", {}, h("th", { class: "s", scope: "row" }, "right when said"), q.right.map(x => h("td", { class: "m num" }, share(x))), h("td", { class: "m" })))));
 }
 function confusedTable(q) {
@@ -110,10 +110,12 @@ function qualitySection() {
   const q = D.quality;
   if (q.reason) return section("quality", "How good is it?", q.reason);
   const lead = q.how === "leave-one-out" ? `Leave-one-out: each of ${whole(q.rows)} rows as seen by a model that did not learn from it.` : `On the ${whole(q.rows)} rows that were given. If the model has learnt them, it looks better here than it is.`;
+  const confusion = q.confusion ? [h("h3", {}, "Confusion"), h("p", { class: "small soft" }, "Rows by true and predicted class; shares are of the true class."), confusionTable(q)] : [h("h3", {}, "Most confused"), h("p", { class: "small soft" }, "The mistakes that are made most."), confusedTable(q)];
+  const sure = [h("h3", {}, "If it answers only when it is sure"), h("p", { class: "small soft" }, "The surer it has to be, the fewer rows it answers, and the more of these are right."), sureTable(q)];
+  const large = q.confusion && K > 8;                           // a large matrix has a card of its own
   return section("quality", "How good is it?", lead, h("div", { class: "two" },
     card("Reliability", "Where it says 80%, is it right 8 times in 10? On the dashed line it is. Lines are 95% intervals; bars count the rows.", reliabilityPlot(q)),
-    h("div", { class: "card pad" }, h("h3", {}, q.confusion ? "Confusion" : "Most confused"), h("p", { class: "small soft" }, q.confusion ? "Rows by true and predicted class; shares are of the true class." : "The mistakes that are made most."), q.confusion ? confusionTable(q) : confusedTable(q),
-      h("h3", { class: "next" }, "If it answers only when it is sure"), h("p", { class: "small soft" }, "The surer it has to be, the fewer rows it answers, and the more of these are right."), sureTable(q))));
+    h("div", { class: "card pad" }, large ? sure : [...confusion, h("div", { class: "next" }), ...sure])), large && h("div", { class: "card pad below" }, confusion));
 }
 // ---- dependence --------------------------------------------------------------------------------------------------------------
 function dependenceSection() {
