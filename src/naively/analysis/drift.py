@@ -285,7 +285,7 @@ def check(model: NaiveBayes, X: TableLike) -> Checked:
     >>> model = NaiveBayes("textbook").fit(X[:1000], y[:1000])
     >>> X[1000:, 1] += 0.5
     >>> [record["column"] for record in check(model, X[1000:]) if record["p_adjusted"] < 0.05]
-    ['x1']
+    ['x1', 'mixture of classes']
     """
     model = model._taken()
     model._require_classes()
