@@ -206,6 +206,19 @@ def test_labels_that_are_always_new_are_not_spoken_of():
     assert not model.check(USUAL.assign(name=[f"other {row}" for row in range(N)]))
 
 
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_frozen_model_tells_a_changed_coding(recipe):
+    model = NaiveBayes(recipe).fit(USUAL, Y).frozen()
+    (message,) = warned(lambda: model.predict(USUAL.assign(town="GRAZ")))
+    assert "'town' holds labels that were never learnt" in message
+    assert not model.check(USUAL)
+
+
+def test_numbers_that_are_read_as_categories_are_no_codes_to_speak_of():
+    code = random.integers(1, 9, N)
+    assert not warned(lambda: NaiveBayes(families={"code": "categorical"}).fit(USUAL.assign(code=code), Y))
+
+
 def test_filters_silence_it():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NaivelyWarning)

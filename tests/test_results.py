@@ -59,6 +59,7 @@ OF_MODELS = {
     "ColumnLogOdds": lambda X: textbook(X).log_odds().columns["coat"],
     "Discriminant": lambda X: textbook(X, families=dict.fromkeys([MARKUP, "again"], TIED)).discriminant(),
     "ParameterCounts": lambda X: parameter_counts(textbook(X)),
+    "Posterior": lambda X: textbook(X).posterior(),
     "BayesError": lambda X: textbook(X).bayes_error(100, seed=0),
     "Independence": lambda X: diagnostics.independence(X[MARKUP], X["coat"]),
     "Changes": lambda X: drift.compare(textbook(X), textbook(X[::-1])),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time `__getattr_
     from naively.analysis._evaluation import evaluate as evaluate
     from naively.analysis._tuning import tune as tune
     from naively.classifier import NaiveBayes as NaiveBayes
+    from naively.engines._files import files as files
     from naively.recipes import Recipe as Recipe
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ _HOMES = {
     "check": "naively.analysis._check",
     "compare": "naively.analysis._comparison",
     "evaluate": "naively.analysis._evaluation",
+    "files": "naively.engines._files",
     "load": "naively._export.json",
     "named": "naively._table.read",
     "tune": "naively.analysis._tuning",
@@ -60,6 +62,7 @@ __all__ = [
     "check",
     "compare",
     "evaluate",
+    "files",
     "load",
     "named",
     "tune",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from naively._schema import Schema
 from naively.errors import ParameterError, brief
-from naively.families._categorical import LabelTables
 from naively.typing import Label
 
 if TYPE_CHECKING:
@@ -48,13 +47,13 @@ def record_schema(schema: Schema, factors: Sequence[Factor]) -> dict[str, Any]:
     return {"$schema": DRAFT, "type": "object", "properties": dict(zip(schema.names, cells, strict=True))}
 
 
-def _labels(factors: Sequence[Factor]) -> dict[int, tuple[Label, ...]]:
+def _labels(factors: Sequence[Factor]) -> dict[int, list[Label]]:
     """The known labels of columns, by position."""
     return {
-        member: labels
+        member: factor.estimate.points(place, MOST_LISTED)
         for factor in factors
-        if isinstance(factor.estimate, LabelTables)
-        for member, labels in zip(factor.members.tolist(), factor.estimate.categories, strict=True)
+        if factor.estimate.kind == "label"
+        for place, member in enumerate(factor.members.tolist())
     }
 
 

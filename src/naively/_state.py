@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -40,6 +41,8 @@ class State:
         Of a frozen model without statistics: the number of rows of each class, which the prior is estimated from.
     frozen : bool, default=False
         Whether the model only answers.
+    learnt : str, optional
+        When the last rows were learnt, in UTC.
     estimates : list
         The scorer, and the log-prior. Of each: None, or the parameters that were in force and what was estimated under
         them, a pair that is replaced whole. Of the threads that find none at once, one estimates and the others wait.
@@ -50,6 +53,7 @@ class State:
     declared: AnyArray
     class_rows: FloatArray | None = None
     frozen: bool = False
+    learnt: str | None = None
     estimates: list[tuple[Any, Any] | None] = field(default_factory=lambda: [None, None], repr=False)
 
     @classmethod
@@ -60,7 +64,7 @@ class State:
             object.__setattr__(schema, "declared", ReadOnlyDict(schema.declared))
         for part in (statistics, declared):
             make_read_only(part)
-        return cls(schema, statistics, declared)
+        return cls(schema, statistics, declared, learnt=datetime.now(UTC).isoformat(timespec="seconds"))
 
     @read_only_property
     def feature_names(self) -> AnyArray:
@@ -99,7 +103,7 @@ class State:
         kept, lean = self.statistics, class_rows is not None
         statistics = Statistics(kept.classes, kept.class_weight, {} if lean else kept.tables)
         estimates = [one and (one[0], copy(one[1])) for one in self.estimates]  # without what they were fitted on
-        return State(self.schema, statistics, self.declared, class_rows, True, estimates)
+        return State(self.schema, statistics, self.declared, class_rows, True, self.learnt, estimates)
 
     def __copy__(self) -> State:
         """The state with a list of its own: two models may have other parameters, and estimate under them."""

@@ -15,12 +15,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
-from naively._checks import require_whole
+from naively._checks import require_number, require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
+from naively._progress import told
 from naively._read_only import in_c_order
 from naively._record import plain_notes, record_schema
 from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
+from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
@@ -39,6 +41,7 @@ from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
 from naively._state import State, learning_lock, of_one_state
+from naively._table.device import device_labels, is_on_device, on_host
 from naively._table.labels import exact_array
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
@@ -52,10 +55,12 @@ from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
 from naively.analysis._findings import Check
+from naively.analysis._given_parameters import given_columns, given_prior, imaginary_rows, refuse_others
 from naively.analysis._importance import evidence_used, importances, require_rows_only_for_evidence
 from naively.analysis._imputation import filled, fillings
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
+from naively.analysis._posterior import Posterior, factor_log_marginal_likelihood, posterior_of
 from naively.analysis._ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.analysis._sampling import DrawnColumn, as_rows, as_table, distributions, draw_columns
 from naively.engines._pieces import counted_pieces, of_pieces
@@ -65,10 +70,12 @@ from naively.engines.base import Piece, Plan, Source, Target
 from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
 from naively.families import ByKind, Family, Joint, as_joints
 from naively.families._distributions import Distribution
+from naively.families._posteriors import dirichlets, log_marginal, prior_counts
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
 from naively.smoothing import Smoothing, as_smoothing
 from naively.statistics._information import counted
 from naively.statistics._statistics import Statistics, merged_classes, refuse_heavy
+from naively.statistics._sums import Sum
 from naively.statistics.base import Summary, in_words
 from naively.typing import (
     AnyArray,
@@ -89,7 +96,10 @@ from naively.typing import (
 )
 
 if TYPE_CHECKING:
+    from naively._export.scorecard import Scorecard
     from naively._export.sql import SQLModel
+    from naively.analysis._steps import Steps
+    from naively.analysis._summary import ModelSummary
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -110,7 +120,8 @@ class BayesError(Result, _Simulated):
         The share of rows whose class it gets wrong.
     standard_error : float
         How far off `error` may be by the chance of the simulation, as a standard deviation. That the model was learnt
-        from few rows is not in it: then the model takes its classes for further apart than they are.
+        from few rows is not in it: then the model takes its classes for further apart than they are. More
+        simulated rows do not mend that.
     n : int
         How many rows were simulated.
     """
@@ -198,6 +209,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
+    verbose : bool, default=False
+        Whether to show what is going on, once it takes longer than a second, even where nobody may be watching. On
+        terminals and in notebooks it is shown anyway. The logger "naively" of `logging` is told in any case.
 
     Attributes
     ----------
@@ -233,10 +247,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['cat', 'dog']
     """
 
+    _state: State
+    """All that was learnt; a model that is not fitted has none."""
+
     _takes_new_columns = True
     """Whether `partial_fit` learns columns that were not there at first."""
 
     ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+    verbose: bool = False
 
     def __init__(
         self,
@@ -250,6 +268,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
+        verbose: bool = False,
     ):
         self.recipe = recipe
         self.families = families
@@ -260,6 +279,56 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
+        self.verbose = verbose
+
+    @classmethod
+    def from_parameters(cls, prior: Any, columns: Any, rows: float = 1.0) -> NaiveBayes:
+        """A model of recipe "textbook" from given parameters, without data.
+
+        Parameters
+        ----------
+        prior : dict or Series
+            The probability of each class.
+        columns : dict
+            For each column its parameters, named as in `parameters`: ``{"mean": ..., "variance": ...}`` for Gaussian
+            columns, ``{"probability": {value: ...}}`` for labels, ``{"probability": ...}`` for yes and no, ``{"rate":
+            ...}`` for Poisson, ``{"shape": ..., "scale": ...}`` for Gamma; any other needs its ``"family"``, an object
+            or a name. Each parameter has a number for every class, in a dict or Series by class, or in the sorted order
+            of the classes.
+        rows : float, default=1.0
+            How many rows the parameters are worth to a model that goes on to learn.
+
+        Returns
+        -------
+        NaiveBayes
+            With ``smoothing="none"``, so that the parameters are those that were given.
+
+        Examples
+        --------
+        >>> model = NaiveBayes.from_parameters(
+        ...     {"cat": 0.6, "dog": 0.4},
+        ...     {
+        ...         "weight": {"mean": {"cat": 4.5, "dog": 20.0}, "variance": {"cat": 1.0, "dog": 64.0}},
+        ...         "coat": {"probability": {"plain": [0.3, 0.9], "striped": [0.7, 0.1]}},
+        ...     },
+        ... )
+        >>> model.predict_proba({"weight": [6.0], "coat": ["plain"]}).round(3).tolist()
+        [[0.857, 0.143]]
+        >>> model.sample(2, y="cat", seed=0)[0]["coat"].tolist()
+        ['plain', 'plain']
+        """
+        if cls is not NaiveBayes:
+            raise ParameterError(f"from_parameters makes a NaiveBayes model, not a {cls.__name__}.")
+        shares = given_prior(prior)
+        require_number("rows", rows, at_least=1e-9)
+        classes, weight = list(shares), float(rows) * np.array(list(shares.values()))
+        given = given_columns(columns, classes)
+        model = cls("textbook", families={name: column.family for name, column in given.items()}, smoothing="none")
+        imagined = imaginary_rows(given, classes, weight)
+        schema, statistics = model._count(model._read_batch(*imagined), None)
+        model._replace(schema, replace(statistics, class_weight=Sum(weight)), NO_CLASSES)
+        refuse_others(model.parameters(), given)
+        return model
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and options of those that are objects: ``set_params(families__ties="feature")``.
@@ -312,12 +381,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream or iterator
+        X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream, lazy frame or iterator
             NaN, None and null cells are missing: they are marginalised. A dict of single values is one row, a dict of
             lists a table; a list or Series of texts is one column of prose. Rows that are no table in memory are
             counted piece by piece: the path of a file (Parquet, CSV, JSON lines, Arrow), a pattern such as
             "sales/*.parquet", a list of paths or `naively.files`; anything that is an Arrow stream; an iterator of
-            data frames, or of pairs (X, y).
+            data frames, or of pairs (X, y). Lazy frames of Polars, DuckDB, Ibis, PySpark and Dask are counted where
+            they are, as far as that goes.
         y : array-like or str
             The classes, or the name of the column of X that holds them; for a dict of single values, which is one row,
             the class itself. Of files and streams always the name; of pairs (X, y) nothing.
@@ -331,7 +401,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         batch = self._read_batch(X, y, sample_weight)
         fitted = self._taken()
-        fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        with told("learning", self.verbose or None):
+            fitted._replace(*fitted._count(batch, None), NO_CLASSES)
         if isinstance(batch, Batch):
             warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
         if as_recipe(self.recipe).tempering is not None:
@@ -895,6 +966,133 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return to_sql(self, table, dialect, keep, prefix, inline)
 
     @of_one_state
+    def summary(self) -> ModelSummary:
+        """The model at a glance: its classes and its columns, from what was counted alone, so that it comes at once.
+
+        Returns
+        -------
+        ModelSummary
+            It prints as a table, and is what notebooks show of a fitted model; `frame()` has a row for each column.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", None], "weight": [4.0, 20.0, 31.0, 5.0]}
+        >>> NaiveBayes("auto").fit(rows, ["cat", "dog", "dog", "cat"]).summary()
+        NaiveBayes, recipe 'auto', 4 rows, 2 columns, 2 classes
+        classes: cat 50.0%, dog 50.0%
+        column  holds   family       missing  values
+        coat    label   categorical      25%  'plain', 'striped'
+        weight  number  stacked           0%  4 to 31
+        """
+        from naively.analysis._summary import summary
+
+        self._require_fitted()
+        return summary(self)
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: the summary of a fitted model, else its parameters."""
+        if self._is_fitted():
+            return self.summary()._repr_html_()
+        return str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks show, by media type."""
+        if not self._is_fitted():
+            return dict(super()._repr_mimebundle_(**kwargs))
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
+    @of_one_state
+    def steps(self, X: TableLike, prior: PriorLike | None = None) -> Steps:
+        """Bayes' rule for one row, step by step: the prior, times what each cell says, normalised.
+
+        Parameters
+        ----------
+        X : one row, for example a dict
+        prior : as in `predict`, optional
+
+        Returns
+        -------
+        Steps
+            It prints as a table: for each step and class the factor and the probability after it.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", "plain"]}
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog", "dog", "cat"])
+        >>> model.steps({"coat": "plain"})
+        step   value  class  factor  probability
+        prior         cat    0.5000       0.5000
+        prior         dog    0.5000       0.5000
+        coat   plain  cat    0.5000       0.4000
+        coat   plain  dog    0.7500       0.6000
+        """
+        from naively.analysis._steps import steps
+
+        table, positions, scorer, decider = self._ready(X, prior)
+        if table.n_rows != 1:
+            raise InputError(f"steps takes one row, got {table.n_rows}. Ask for one after the other.")
+        names, log_prior = list(scorer.names), decider.log_prior.reshape(-1, len(self.classes_))[0]
+        places = range(len(self.schema_.names)) if positions is None else positions.tolist()
+        values = [None if place < 0 else _cell(table, place) for place in places]
+        values += [None] * (len(names) - len(values))
+        return steps(self.classes_, log_prior, names, values, scorer.evidence(table, positions)[0])
+
+    @of_one_state
+    def scorecard(
+        self,
+        good: Label | None = None,
+        *,
+        pdo: float = 20.0,
+        base: float = 600.0,
+        odds: float = 50.0,
+        n_bins: int = 5,
+        rounded: bool = True,
+    ) -> Scorecard:
+        """The model as a card of points, as lenders and clinicians use them; for two classes.
+
+        The points of a row's values add up to its score, ``base + pdo * log2(odds of the good class / odds)``. Numbers
+        are cut into bins of about equally many rows, each worth the mean of what the model gives its rows.
+
+        Parameters
+        ----------
+        good : label, optional
+            The class whose odds the points count; by default the one with more rows.
+        pdo : float, default=20
+            The points that double the odds.
+        base, odds : float
+            A row with the odds `odds` has `base` points.
+        n_bins : int, default=5
+            The number of bins of a column of numbers.
+        rounded : bool, default=True
+            Whether points are whole numbers.
+
+        Returns
+        -------
+        Scorecard
+            It prints as a table; `frame()` has points, weight of evidence (WOE) and information value (IV), and
+            `score(X)` gives the points of rows.
+
+        Examples
+        --------
+        >>> rows = {"job": ["yes", "yes", "yes", "no", "no", "no", "yes", "no"]}
+        >>> y = ["good", "good", "good", "bad", "bad", "good", "good", "bad"]
+        >>> card = NaiveBayes("textbook", smoothing=1).fit(rows, y).scorecard("good", odds=1)
+        >>> card.score({"job": ["yes", "no", None]}).tolist()
+        [651.0, 585.0, 615.0]
+        >>> card
+        Points for 'good' against 'bad': 20 double the odds
+                                points    woe  rows
+        job (IV 1.90)  no          585  -1.25     4
+                       yes         651   1.79     4
+                       other       615            0
+                       missing     615            0
+        """
+        from naively._export.scorecard import scorecard
+
+        self._require_classes()
+        return scorecard(self, good, pdo, base, odds, n_bins, rounded)
+
+    @of_one_state
     def to_onnx(self, *, missing: str = "") -> Any:
         """The model as an ONNX graph that answers, within 1e-6, as `predict_proba` does.
 
@@ -929,6 +1127,34 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from naively._export.onnx import to_onnx
 
         return to_onnx(self, missing)
+
+    def plot(self, most: int = 12, axes: Any = None) -> Any:
+        """Draw how the columns are distributed in each class, one picture each, the most informative first.
+
+        Parameters
+        ----------
+        most : int, default=12
+            How many columns are shown.
+        axes : array of Axes, optional
+            At least one for each column.
+
+        Returns
+        -------
+        ndarray of Axes
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from naively import NaiveBayes
+        >>> from naively.demo import penguins
+        >>> [ax.get_xlabel() for ax in NaiveBayes().fit(*penguins()).plot(most=2)]
+        ['flipper_length_mm', 'bill_length_mm']
+        """
+        from naively.plots import plot_model
+
+        self._require_fitted()
+        return plot_model(self, most, axes)
 
     def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
         """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
@@ -1095,13 +1321,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, positions, scorer, decider = self._ready(X, prior)
         cost = check_reject(reject, reject_label, self.classes_)
         decider = Decider(decider.log_prior, loss_matrix(loss, self.classes_), cost)
-        best = np.empty(table.n_rows, dtype=np.int64)
-
-        def finish(scores: FloatArray, rows: slice) -> None:
-            best[rows] = decider.choose(scores, rows)
-
-        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        best = engine_of(table).choose(table, positions, scorer, decider, thread_count(self.n_threads))
         decider.warn()
+        if is_on_device(best):
+            answer: AnyArray = device_labels(table, best, self.classes_)
+            return answer
         return labelled(best, self.classes_, cost is not None, reject_label)
 
     @of_one_state
@@ -1174,7 +1398,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _right_weight(self, piece: Piece) -> tuple[float, float]:
         """The weight of the rows whose class is predicted, and that of all rows."""
         table, classes, codes, weights = read_rows(*piece[:3])
-        return right_weight(classes[codes], self.predict(table), weights)
+        return right_weight(classes[on_host(codes)], on_host(self.predict(table)), on_host(weights))
 
     @of_one_state
     def evidence(self, X: TableLike) -> FloatArray:
@@ -1190,7 +1414,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pool. `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
-        return scorer.evidence(table, positions)
+        evidence: FloatArray = engine_of(table).evidence(table, positions, scorer)
+        return evidence
 
     @of_one_state
     def explain(
@@ -1284,6 +1509,61 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._require_classes()
         return checked_rows(self, X)
 
+    @of_one_state
+    def annotate(self, X: TableLike | SourceLike, to: PathLike | None = None, evidence: bool = False) -> Any:
+        """Rows with the answers beside them: the class that is predicted, and the probability of each.
+
+        Parameters
+        ----------
+        X : data frame of any library, eager or lazy, or path, Arrow stream or iterator of data frames as in `fit`
+        to : path, optional
+            Where X is files or a stream, the file to write, Parquet or CSV by its ending. It is there when all rows
+            are, or not at all; what was there is replaced.
+        evidence : bool, default=False
+            Whether to add what each column says for the class that is predicted, in bits; with that of the prior they
+            add up to its log-odds, as in `explain`.
+
+        Returns
+        -------
+        data frame, iterator of data frames, or path
+            A new frame of the library of X, with ``prediction``, ``probability_<class>`` for each class and, if asked
+            for, ``evidence_prior`` and ``evidence_<column>``; of files and streams such frames one by one, or the path
+            that was written. A lazy frame stays lazy, but for databases, which give a reader of record batches.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from naively import NaiveBayes
+        >>> frame = pd.DataFrame({"coat": ["striped", "plain", "plain"], "kind": ["cat", "dog", "dog"]})
+        >>> model = NaiveBayes("textbook").fit(frame, "kind")
+        >>> model.annotate(frame[["coat"]]).round(2)
+              coat prediction  probability_cat  probability_dog
+        0  striped        cat             0.57             0.43
+        1    plain        dog             0.18             0.82
+        2    plain        dog             0.18             0.82
+        """
+        self._require_classes()
+        source = source_of(X)
+        if source is not None:
+            return source.annotate(self, to, evidence)
+        if to is not None:
+            raise ParameterError("annotate(to) is for files and streams. Write the frame that annotate returns.")
+        names = annotation_names(self.classes_, self.evidence_names_ if evidence else None)
+        known = known_part(X, self.schema_.names if self.schema_.named else (), names)
+        table, positions, scorer, decider = self._ready(known, None)
+        chooser, chosen = Decider(decider.log_prior), np.empty(table.n_rows, dtype=np.int64)
+        posterior = np.empty((table.n_rows, len(self.classes_)))
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            posterior[rows] = scores
+            chosen[rows] = chooser.choose(scores, rows)
+            decider.probabilities(posterior[rows], rows)
+
+        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        decider.warn()
+        bits = attribute(decider.log_prior, scorer.evidence(table, positions), chosen) if evidence else None
+        return annotated(X, names, self.classes_, chosen, posterior, bits)
+
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
         if isinstance(label, np.generic):
@@ -1359,7 +1639,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Rows that were learnt, and the prior of each without it."""
         table, classes, codes, weights = read_rows(X, y, sample_weight)
         table, positions = self.schema_.matched(table)
-        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
+        rows = LearntRows(table, positions, codes_among(self.classes_, classes, on_host(codes)), on_host(weights))
         return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
 
     @of_one_state
@@ -1456,14 +1736,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
-        result = np.empty((table.n_rows, len(self.classes_)))
-        change = getattr(decider, step)
-
-        def finish(scores: FloatArray, rows: slice) -> None:
-            change(scores, rows)
-            result[rows] = scores
-
-        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        engine, n_threads = engine_of(table), thread_count(self.n_threads)
+        result: FloatArray = engine.scores(table, positions, scorer, decider, step, n_threads)
         decider.warn()
         return result
 
@@ -1473,8 +1747,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
-        warn_of_asked(self._fitted(), table, positions)
         scorer, logs = self._estimated()
+        warn_of_asked(self._fitted(), scorer.factors, table, positions)
         if prior is not None:
             logs = log_prior(self._prior(prior))
             if logs.ndim == 2 and len(logs) != table.n_rows:
@@ -1703,6 +1977,119 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             factor_log_likelihood(factor, self.schema_, self.statistics_) for factor in factors
         )
 
+    @of_one_state
+    def log_likelihood(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> float:
+        """The log-likelihood ``sum of weight * log P(row, class)`` of given rows: log P(D | theta).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; every class must be known. `from_parameters` makes a model of any theta.
+
+        Returns
+        -------
+        float
+            Minus infinity if a row has no chance in its class. Nothing is left out: `Poisson` counts have their
+            factorials, and `Multinomial` counts the number of orders in which they can have come about.
+
+        Examples
+        --------
+        Three heads and a tail, in this order, for some coins:
+
+        >>> tosses, coin = {"heads": [1, 1, 1, 0]}, ["coin"] * 4
+        >>> for theta in (0.5, 0.75, 1.0):
+        ...     model = NaiveBayes.from_parameters({"coin": 1.0}, {"heads": {"probability": {"coin": theta}}})
+        ...     print(theta, round(math.exp(model.log_likelihood(tosses, coin)), 4))
+        0.5 0.0625
+        0.75 0.1055
+        1.0 0.0
+        """
+        self._require_fitted()
+        self._require_density("log_likelihood")
+        self._require_no_stacking("log_likelihood")
+        table, classes, codes, weights = read_rows(X, y, sample_weight)
+        known = np.array([self._class_code(label, "y") for label in classes.tolist()], dtype=np.int64)[codes]
+        with np.errstate(divide="ignore"):
+            joint = self._joint_log_density(table)[np.arange(len(codes)), known]
+        weighed = joint if weights is None else np.where(weights > 0, joint, 0.0) * weights
+        return float(weighed.sum())
+
+    @property
+    @of_one_state
+    def log_marginal_likelihood_(self) -> float:
+        """The logarithm of P(D), the probability of all that was learnt, whatever the parameters.
+
+        The parameters have the prior that the smoothing stands for (``smoothing=Dirichlet(1.0, "mean")`` or Laplace's
+        rule: all probabilities alike), and are integrated out. It is the divisor in P(theta | D), which a point
+        estimate can leave out, and it compares models: the ratio of two is their Bayes factor.
+
+        It takes labels, yes and no, or Multinomial counts, or the tables of a `TAN`, and a smoothing of the class prior
+        (``prior_smoothing="laplace"``) unless the prior is given. Densities of numbers have no proper prior here, so
+        that P(D) is not defined: they raise `RecipeError`.
+
+        Examples
+        --------
+        Three heads and a tail in this order, if all coins are alike probable: 3! 1! / 5! = 1/20.
+
+        >>> coin = NaiveBayes("textbook", families="bernoulli", prior={"coin": 1.0})
+        >>> round(math.exp(coin.fit({"heads": [1, 1, 1, 0]}, ["coin"] * 4).log_marginal_likelihood_), 6)
+        0.05
+        """
+        factors = self._unweighed_factors("log_marginal_likelihood_")
+        smoothings = self._smoothings(self.schema_.names, as_recipe(self.recipe))
+        total = self._log_marginal_of_classes()
+        for factor in factors:
+            smoothing = smoothings[int(factor.members[0])]
+            total += factor_log_marginal_likelihood(factor, smoothing, self.schema_, self.statistics_)
+        return total
+
+    def _log_marginal_of_classes(self) -> float:
+        weight, given = self.statistics_.class_weight.high, self._given_prior()
+        if not (given is None or (isinstance(given, str) and given == "estimated")):
+            return counted(weight, log_prior(self.class_prior_))
+        concentration = prior_counts(self._prior_rule(), weight[None], self.classes_.tolist())
+        if (concentration <= 0).any():
+            raise RecipeError(
+                "log_marginal_likelihood_ needs a prior of the class probabilities: prior_smoothing='laplace' takes "
+                "all alike, and prior={...} gives them."
+            )
+        return log_marginal(weight[None], concentration)
+
+    @of_one_state
+    def posterior(self) -> Posterior:
+        """What is known of the parameters: their posterior distributions, those of `scipy.stats`.
+
+        Returns
+        -------
+        Posterior
+            ``posterior.columns[name][parameter][class]`` is a frozen distribution: Dirichlet for the probabilities of
+            labels, beta for those of yes and for the shares of counts, gamma for rates, Student's t for means and
+            inverse gamma for variances. ``posterior.class_prior`` is that of the class prior, None if it was given.
+            ``frame()`` has means and 95 % intervals.
+
+        Notes
+        -----
+        The prior of probabilities is the one that the smoothing stands for: pseudo-counts are its parameters, and
+        ``Dirichlet(beta)`` and ``Beta(b1, b0)`` say theirs. Means and variances have the prior ``1 / variance``. Where
+        that leaves no distribution (a value that a class never had, without smoothing; a class with one row), the error
+        says so.
+
+        Examples
+        --------
+        >>> from naively.smoothing import Beta
+        >>> coin = NaiveBayes("textbook", families="bernoulli", smoothing=Beta(3, 3), prior="uniform")
+        >>> theta = coin.fit({"heads": [1, 1, 1, 0]}, ["coin"] * 4).posterior().columns["heads"]["probability"]["coin"]
+        >>> theta.dist.name, theta.args, float(theta.mean()), theta.interval(0.95)[0].round(2).item()
+        ('beta', (6.0, 4.0), 0.6, 0.3)
+        """
+        factors = self._unweighed_factors("posterior")
+        given, prior = self._given_prior(), None
+        if given is None or (isinstance(given, str) and given == "estimated"):
+            weight = self.statistics_.class_weight.high[None]
+            prior = dirichlets(weight + prior_counts(self._prior_rule(), weight, self.classes_.tolist()))[0]
+        smoothings = self._smoothings(self.schema_.names, as_recipe(self.recipe))
+        return posterior_of(factors, smoothings, self.schema_, self.statistics_, prior)
+
     @property
     @of_one_state
     def n_parameters_(self) -> int:
@@ -1780,10 +2167,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         `Binned` columns draw one of the values that were learnt in a bin, `Kernel` ones from the tabulated density,
-        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns that are read together (`Joint`, `TAN`)
-        are drawn together; the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as
-        wide as their neighbours. The recipes that weigh evidence have no distribution of rows to draw from: use
-        "textbook".
+        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns of `Joint` and `TAN` are drawn together;
+        the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as wide as their
+        neighbours. The recipes that weigh evidence have no distribution of rows to draw from: use "textbook".
 
         Examples
         --------
@@ -1861,20 +2247,24 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.score_samples([[1.5], [4.5], [30.0]]).round(1)
         array([  -0.9,   -7.7, -243.6])
         """
-        table, positions, scorer, decider = self._ready(X, prior)
+        self._require_fitted()
         self._require_no_stacking("score_samples")
-        result = np.empty(table.n_rows)
+        return np.asarray(np.logaddexp.reduce(self._joint_log_density(X, prior), axis=1))
+
+    def _joint_log_density(self, X: Any, prior: Any = None) -> FloatArray:
+        """The log-density of each row with each class, (rows, classes), what all classes share included."""
+        table, positions, scorer, decider = self._ready(X, prior)
+        result = np.empty((table.n_rows, len(self.classes_)))
 
         def finish(scores: FloatArray, rows: slice) -> None:
-            scores += decider.log_prior if decider.log_prior.ndim == 1 else decider.log_prior[rows]
-            result[rows] = np.logaddexp.reduce(scores, axis=1)
+            result[rows] = scores + (decider.log_prior if decider.log_prior.ndim == 1 else decider.log_prior[rows])
 
         engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
         for factor in scorer.factors:
             if factor.family.log_base is not None:
                 chosen = chosen_columns(factor.members, positions, scorer.n_columns)
                 block = checked_numbers(table, chosen, slice(0, table.n_rows), nonnegative=True)
-                result += factor.family.log_base(block)
+                result += factor.family.log_base(block)[:, None]
         return result
 
     def _require_no_stacking(self, what: str) -> None:
@@ -2061,8 +2451,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         the posterior of the parameters gives. They hold for a column model that is right,
         and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
         with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
-        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN`, where a column's parent is
-        known.
+        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN` where a parent is known.
 
         Examples
         --------
@@ -2130,9 +2519,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         state, basis = self._fitted(), self._basis()
-        scorer = state.estimated(0, basis, lambda: self._scorer(as_recipe(self.recipe)))
+        scorer = state.estimated(0, basis, self._told_scorer)
         logs = state.estimated(1, (*basis, self.prior), lambda: log_prior(self._prior(self._given_prior())))
         return scorer, logs
+
+    def _told_scorer(self) -> Scorer | PooledScorer:
+        """The scorer, with word of it if it takes long."""
+        with told("estimating", self.verbose or None):
+            return self._scorer(as_recipe(self.recipe))
 
     def _basis(self) -> tuple[Any, ...]:
         """The parameters that estimates are computed from, but for the prior, which weighs nothing."""
@@ -2261,3 +2655,11 @@ def _copied(described: Any) -> Any:
 def _of_column(values: Any, place: int) -> Any:
     """One column's part of a described parameter: a column of an array, or an entry of a list."""
     return values[place] if isinstance(values, list) else values[:, place]
+
+
+def _cell(table: Table, position: int) -> Any:
+    """What the one row of a table holds in a column; None where it is missing."""
+    if table.kind(position) == "text":
+        return table.texts(position)[0]
+    codes, labels = table.labels(position)
+    return None if codes[0] < 0 else labels[int(codes[0])]

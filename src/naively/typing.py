@@ -64,8 +64,16 @@ class HasArrowStream(Protocol):
         """A capsule with the stream."""
 
 
-SourceLike: TypeAlias = str | os.PathLike[str] | HasArrowStream | Iterable[Any]
-"""Rows that are no table in memory: paths of files, an Arrow stream, an iterator of data frames or of pairs (X, y)."""
+class HasColumns(Protocol):
+    """A lazy frame: of Polars, DuckDB, Ibis, PySpark or Dask."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
+
+
+SourceLike: TypeAlias = str | os.PathLike[str] | HasArrowStream | HasColumns | Iterable[Any]
+"""Rows that are no table in memory: paths of files, an Arrow stream, a lazy frame, an iterator of frames or pairs."""
 
 if TYPE_CHECKING:
     from naively.families import ByKind, Family, Joint

@@ -8,6 +8,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from naively._table.read import read_table
 from naively.engines._lazy import lazy_statistics
 from naively.engines._lazy_head import first_rows, head_table
 from naively.engines._lazy_rows import lazy_rows
-from naively.errors import InputError, InputTypeError, SchemaError
+from naively.errors import InputError, InputTypeError, ParameterError, SchemaError
 from naively.families import ByKind, Gaussian, Poisson
 from naively.statistics._statistics import same
 from tests.engines.lazy_data import NAMES, arrow_table, odd_rows
@@ -236,8 +237,9 @@ def test_what_is_sent_is_logged(as_lazy, caplog):
 @pytest.mark.parametrize("recipe", ["textbook", "fast", "auto"])
 def test_a_model_of_a_lazy_frame_is_that_of_a_table(as_lazy, recipe):
     table = arrow_table(odd_rows())
-    local = NaiveBayes(recipe).fit(table, "class", "weight")
-    model = NaiveBayes(recipe).fit(as_lazy(table), "class", "weight")
+    families = {NAMES["wide"]: "categorical"}
+    local = NaiveBayes(recipe, families=families).fit(table, "class", "weight")
+    model = NaiveBayes(recipe, families=families).fit(as_lazy(table), "class", "weight")
     assert model.schema_ == local.schema_
     np.testing.assert_allclose(model.predict_proba(table), local.predict_proba(table), atol=1e-11)
     assert model.score(as_lazy(table), "class") == local.score(table, "class")
@@ -249,7 +251,10 @@ def test_a_model_of_a_lazy_frame_is_that_of_a_table(as_lazy, recipe):
         atol=1e-11,
     )
     model.forget(as_lazy(more), "class", sample_weight="weight")
-    assert model.class_count_.tolist() == NaiveBayes(recipe).fit(table, "class", "weight").class_count_.tolist()
+    assert (
+        model.class_count_.tolist()
+        == NaiveBayes(recipe, families=families).fit(table, "class", "weight").class_count_.tolist()
+    )
 
 
 def test_leave_one_out_of_a_lazy_frame(as_lazy):
@@ -302,3 +307,43 @@ def test_an_engine_that_fails_says_so_and_the_model_stays(as_lazy):
     with pytest.raises(InputError, match=r"duckdb could not answer.*out of order"):
         model.fit(relation, "class")
     assert model.statistics_ is before
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_a_lazy_frame_with_answers_stays_lazy(as_lazy, evidence):
+    table = arrow_table(odd_rows()).drop_columns([NAMES["wide"]])
+    model = NaiveBayes("textbook").fit(table.drop_columns(["weight"]), "class")
+    expected = model.annotate(table, evidence=evidence)
+    native = as_lazy(table)
+    answered = model.annotate(native, evidence=evidence)
+    assert type(answered) is type(native)
+    for _ in range(2):  # it can be read again
+        found = nw.from_native(answered).filter(nw.col("weight") > 1).collect().to_arrow()
+        assert found.column_names == expected.column_names
+        chosen = expected.filter(pyarrow.compute.greater(expected["weight"], 1))
+        for name in expected.column_names[table.num_columns :]:
+            assert found[name].to_pylist() == chosen[name].to_pylist(), name
+
+
+def test_answers_of_no_rows_and_of_columns_that_are_there(as_lazy):
+    table = pa.table({"x": [1.0, 2.5, 3.0, 4.5], "class": ["a", "b", "a", "b"]})
+    model = NaiveBayes("textbook").fit(table, "class")
+    nothing = nw.from_native(model.annotate(as_lazy(table.slice(0, 0)))).collect()
+    assert nothing.columns == ["x", "class", "prediction", "probability_a", "probability_b"]
+    assert len(nothing) == 0
+    with pytest.raises(ParameterError, match=r"'prediction'.*there are such columns already"):
+        model.annotate(as_lazy(table.append_column("prediction", table["class"])))
+    with pytest.raises(ParameterError, match="stays lazy: write what annotate returns"):
+        model.annotate(as_lazy(table), to="answers.parquet")
+
+
+def test_the_answers_are_those_of_the_model_that_was_asked(as_lazy):
+    table = pa.table({"x": [1.0, 2.5, 3.0, 4.5], "class": ["a", "b", "a", "b"]})
+    model = NaiveBayes("textbook").fit(table, "class")
+    expected = model.annotate(table)["probability_a"].to_pylist()
+    answered = model.annotate(as_lazy(table))
+    model.partial_fit(pa.table({"x": [9.0] * 50, "class": ["a"] * 50}), "class")
+    assert nw.from_native(answered).collect()["probability_a"].to_list() == expected

@@ -10,7 +10,6 @@ from naively._export.gaps import as_markdown
 from naively.errors import GapError
 from naively.families import FAMILIES, Gaussian, Text, gaps
 
-
 DOCUMENT = Path(__file__).parents[2] / "docs" / "exports.md"
 
 

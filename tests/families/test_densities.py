@@ -6,7 +6,15 @@ from scipy import stats
 
 import naively.families._densities as densities
 from naively.families._densities import FAMILIES, Sample, binned, log_student
-from naively.families._stacking import StackedColumn, interpolate, mixture_shares, stack, standard_scores
+from naively.families._stacking import (
+    StackedColumn,
+    interpolate,
+    mixed_by_cell,
+    mixed_by_row,
+    mixture_shares,
+    stack,
+    standard_scores,
+)
 from naively.statistics._histogram import Histogram
 from tests.weighing.additive_tables import class_moments
 
@@ -155,6 +163,17 @@ def test_the_stacked_leave_one_out_replaces_the_own_class_only():
         expected = np.log(column.shares @ posterior)
         np.testing.assert_allclose(result[:, row], expected - expected.mean(), atol=1e-10)
         assert column.own[codes[row], cells[row]] == pytest.approx(expected[codes[row]], abs=1e-10)
+
+
+def test_rows_of_a_cell_are_mixed_together_as_they_are_one_by_one():
+    x, codes = data()
+    sample = sample_of(x, codes)
+    column = stack(sample)
+    cells = np.searchsorted(sample.values, x)
+    own = column.own_odds[:, codes, cells]
+    shares = np.random.default_rng(0).dirichlet(np.ones(len(own)), len(x)).T
+    one_by_one = mixed_by_row(shares, column.odds, own, cells, codes)
+    np.testing.assert_allclose(mixed_by_cell(shares, column.odds, own, cells, codes), one_by_one, atol=1e-6)
 
 
 def test_a_missing_value_gives_no_evidence():

@@ -22,6 +22,7 @@ LARGEST = 1_500_000
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.filterwarnings("ignore:No class could have produced")
 @pytest.mark.filterwarnings("ignore:X lacks the columns")
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_the_tables_give_the_probabilities_of_the_model(name):
     model, rng = PAGES[name], np.random.default_rng(1)
     page = told(model)
@@ -121,6 +122,19 @@ def test_ranking_and_dependence():
     assert "none" in told(PAGES["textbook"])["dependence"]["reason"]
 
 
+def test_the_data_check():
+    X = {"client": [f"c{row}" for row in range(40)], "age": [30, 41, 52, 63] * 10, "land": ["at"] * 40}
+    model = NaiveBayes().fit(X, ["yes", "no", "no", "yes"] * 10)
+    for given in ({}, {"data": (X, ["yes", "no", "no", "yes"] * 10)}):
+        checks = told(model, **given)["checks"]
+        assert [(column, said) for column, said, *_ in checks["findings"]] == [
+            ("client", "looks like an identifier"),
+            ("land", "holds one value only"),
+        ]
+    assert told(PAGES["auto"])["checks"] == {"rows": 344, "findings": []}
+    assert "none" in told(PAGES["textbook"])["checks"]["reason"]
+
+
 # -- size and privacy ------------------------------------------------------------------------------------------------
 
 
@@ -149,6 +163,7 @@ def test_many_classes_stay_small(n_classes):
     assert len(rendered(page).encode()) < LARGEST
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_no_training_row_and_no_identifier_is_in_the_page():
     rng = np.random.default_rng(0)
     names = [f"person-{place:04d}" for place in range(400)]

@@ -68,6 +68,7 @@ def proba(model, row):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore:No class could have produced")
 @pytest.mark.filterwarnings("ignore:X lacks the columns")
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_the_page_computes_what_the_model_computes(name, opened):
     model, page = MODELS[name], opened(MODELS[name])
     told, rng = page.evaluate("naivelyReport.data"), np.random.default_rng(3)
@@ -82,6 +83,7 @@ def test_the_page_computes_what_the_model_computes(name, opened):
 
 @pytest.mark.parametrize("name", ["auto", "textbook", "two", "many"])
 @pytest.mark.filterwarnings("ignore:X lacks the columns")
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_the_bits_are_those_of_explain(name, opened):
     model, page = MODELS[name], opened(MODELS[name])
     told, rng = page.evaluate("naivelyReport.data"), np.random.default_rng(4)

@@ -1,5 +1,7 @@
 """Categories, tempering and the whole recipe."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
@@ -7,9 +9,11 @@ from scipy.optimize import check_grad, minimize
 import naively._weighing.categories as categories
 import naively._weighing.weights as tempering
 from naively._scoring.calibration import calibration
+from naively._weighing.design import AllScores, Design, RivalScores
 from naively._weighing.kept import dealt_folds
+from naively._weighing.softmax import best_temperature
 from naively._weighing.terms import is_missing
-from naively._weighing.weights import CANDIDATES, Design, average, fit_candidate, log_softmax, scores
+from naively._weighing.weights import CANDIDATES, average, fit_candidate, fit_temperature, log_softmax, scores
 from naively.families._curves import Curve, Curves
 
 from .additive_tables import fit
@@ -101,8 +105,8 @@ def design(seed=0, rows=80, terms=4, classes=3, effects=5):
 
 @pytest.mark.parametrize("name", ["W", "V3", "V.3", "CV"])
 def test_the_gradient_is_right(name):
-    problem = tempering._Problem(design(), CANDIDATES[name])
-    point = np.random.default_rng(1).normal(size=len(problem.bounds.lb)) ** 2
+    problem = tempering.CandidateProblem(design(), CANDIDATES[name])
+    point = np.random.default_rng(1).normal(size=problem.size) ** 2
     error = check_grad(lambda x: problem.loss_and_gradient(x)[0], lambda x: problem.loss_and_gradient(x)[1], point)
     assert error < 1e-3
 
@@ -111,7 +115,7 @@ def test_the_gradient_is_right(name):
 def test_a_weight_equals_repetitions_of_the_row(name):
     weighted = design()
     repeated = weighted.rows(np.repeat(np.arange(80), weighted.weights.astype(int)))
-    repeated = tempering.replace(repeated, weights=np.ones(len(repeated.codes)))
+    repeated = replace(repeated, weights=np.ones(len(repeated.codes)))
     a, b = fit_candidate(weighted, CANDIDATES[name]), fit_candidate(repeated, CANDIDATES[name])
     np.testing.assert_allclose(a.weights, b.weights, atol=1e-4)
     np.testing.assert_allclose(a.effects, b.effects, atol=1e-4)
@@ -125,7 +129,7 @@ def test_no_weight_is_negative():
 
 
 def test_class_wise_weights_are_pulled_to_the_best_shared_one():
-    problem = tempering._Problem(design(), CANDIDATES["CV"])
+    problem = tempering.CandidateProblem(design(), CANDIDATES["CV"])
     weights = np.random.default_rng(2).random((3, 4))
     strength, target = problem.design.penalty, problem.design.target
 
@@ -157,7 +161,7 @@ def test_the_average_of_candidates_is_one_additive_score():
     fitted = list(tempering.fit_candidates(one).values())
     shares = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
     prior = log_softmax(np.arange(3.0)[:, None])[:, 0]
-    fixed = tempering.replace(one, log_prior=np.tile(prior[:, None], 80))
+    fixed = replace(one, log_prior=np.tile(prior[:, None], 80))
     expected = sum(q * log_softmax(scores(fixed, c)) for q, c in zip(shares, fitted, strict=True))
     averaged = log_softmax(scores(fixed, average(fitted, shares, prior)))
     np.testing.assert_allclose(averaged, log_softmax(expected), atol=1e-10)
@@ -265,3 +269,47 @@ def test_curves_equal_their_terms(fitted, monkeypatch, kernels):
 def test_two_threads_give_the_same_model(fitted):
     model, columns, codes = fitted
     assert np.array_equal(fit(columns, codes, 3, n_threads=2).log_proba(columns), model.log_proba(columns))
+
+
+def test_few_rivals_and_some_others_stand_for_very_many_classes():
+    """The sum over all classes is estimated: loss and gradient are near those of all classes."""
+    rng = np.random.default_rng(4)
+    centres, codes = rng.normal(size=(300, 3)), rng.integers(0, 300, 500)
+    distance = (centres[:, None] - centres[codes] - 0.5 * rng.normal(size=(500, 3))) ** 2
+    many = Design(
+        evidence=-distance + distance.mean(axis=0),
+        log_prior=np.full((300, 500), -np.log(300)),
+        codes=codes,
+        weights=np.ones(500),
+        effects=rng.normal(size=(500, 2)),
+        counted=np.ones(3),
+        penalty=np.ones(3),
+    )
+    for name in ("W", "V3"):
+        some = tempering.CandidateProblem(many, CANDIDATES[name])
+        every = tempering.CandidateProblem(many, CANDIDATES[name], AllScores(many))
+        assert isinstance(some.linear, RivalScores)
+        point = some.pack(None) + 0.1 * rng.random(some.size)
+        (loss, slope), (true_loss, true_slope) = some.loss_and_gradient(point), every.loss_and_gradient(point)
+        assert loss == pytest.approx(true_loss, rel=0.01)
+        assert np.linalg.norm(slope - true_slope) < 0.1 * np.linalg.norm(true_slope)
+        error = check_grad(
+            lambda x, p=some: p.loss_and_gradient(x)[0], lambda x, p=some: p.loss_and_gradient(x)[1], point
+        )
+        assert error < 1e-2
+    assert fit_temperature(many) == pytest.approx(
+        best_temperature((many.counted_evidence + many.log_prior).T, codes, many.weights), rel=0.05
+    )
+
+
+def test_two_classes_are_scored_by_their_difference():
+    two = design(classes=2)
+    for name in ("W", "V3", "CV"):
+        half = tempering.CandidateProblem(two, CANDIDATES[name])
+        whole = tempering.CandidateProblem(two, CANDIDATES[name], AllScores(two))
+        point = np.random.default_rng(1).normal(size=half.size) ** 2
+        if name == "CV":  # what differs between the weights of two classes moves nothing that the classes do not share
+            half.split(point)[1][1] = half.split(point)[1][0]
+        (loss, slope), (true_loss, true_slope) = half.loss_and_gradient(point), whole.loss_and_gradient(point)
+        assert loss == pytest.approx(true_loss)
+        np.testing.assert_allclose(slope, true_slope, atol=1e-9)

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from naively import NaiveBayes
+from naively._weighing.additive import _affordable
 from naively._weighing.effects import BLOCK_VALUES, EFFECT_BINS, category_basis, effect_table
-from naively._weighing.reading import LEAST_CELLS, MOST_TABLE
+from naively._weighing.reading import FEW_CELLS, LEAST_CELLS, MOST_TABLE, cells_within
+from naively.recipes import ALL_WAYS
 from naively.statistics._histogram import Histogram
 
 
@@ -28,6 +31,19 @@ def test_the_tables_of_densities_are_bounded_with_many_classes():
     assert source.histogram.counts.shape[1] <= max(LEAST_CELLS, MOST_TABLE // 300)
 
 
+def test_very_many_columns_share_the_cells():
+    assert [cells_within(columns, 2) for columns in (1, 256, 1024, 10**6)] == [1 << 16, 2048, 512, FEW_CELLS]
+    assert cells_within(1, 1000) == MOST_TABLE // 1000
+    assert cells_within(10, 10**6) == LEAST_CELLS
+
+
+def test_candidates_that_cost_more_than_they_tell_are_left_out():
+    assert list(_affordable(ALL_WAYS, 2, 4000, 100)) == list(ALL_WAYS)
+    assert list(_affordable(ALL_WAYS, 2, 4000, 2000)) == ["T", "W", "CV"]
+    assert list(_affordable(ALL_WAYS, 1000, 5000, 10)) == ["T", "W", "V3", "V.3"]
+    assert list(_affordable(["CV"], 1000, 5000, 10)) == ["W"]
+
+
 def test_effects_of_many_values_are_those_of_the_whole_basis():
     rng = np.random.default_rng(0)
     basis = category_basis(rng.integers(0, 3 * BLOCK_VALUES, 500) // 100)
@@ -35,6 +51,15 @@ def test_effects_of_many_values_are_those_of_the_whole_basis():
     effects = rng.normal(size=(3, basis(values[:1]).shape[1]))
     np.testing.assert_allclose(effect_table(effects, basis, values), effects @ basis(values).T)
     assert effect_table(effects, basis, values[:0]).shape == (3, 0)
+
+
+def test_effects_of_many_values_are_sparse():
+    """One number for each row and column, not one for each row and value."""
+    codes = np.concatenate([np.repeat(np.arange(500), 2), [-1, 7000]])
+    basis = category_basis(codes)(codes)
+    assert sparse.issparse(basis)
+    assert basis.nnz == 1000
+    np.testing.assert_array_equal(basis.toarray(), codes[:, None] == np.arange(500))
 
 
 @pytest.mark.parametrize(("n_columns", "each"), [(5, 1 + EFFECT_BINS), (200, 1)])

@@ -56,7 +56,7 @@ def _label_tables(part: Any, known: Known) -> bool:
 
 
 def _view(part: Any, _known: Known) -> bool:
-    return view_from(asdict(part)) == part
+    return bool(view_from(asdict(part)) == part)
 
 
 def _vocabulary(part: Any, _known: Known) -> bool:
@@ -88,7 +88,7 @@ def _token_scores(part: Any, _known: Known) -> bool:
 
 
 def _text_pool(part: Any, _known: Known) -> bool:
-    return part.weights.ndim == 1 and part.typical > 0 and abs(part.power) < 100
+    return bool(part.weights.ndim == 1 and part.typical > 0 and abs(part.power) < 100)
 
 
 def _text_evidence(part: Any, _known: Known) -> bool:
@@ -107,7 +107,8 @@ def _weighed_estimate(part: Any, known: Known) -> bool:
     n_columns = part.weights.shape[-1]
     shape = (known.n_classes, n_columns)
     said = part.estimate.evidence(np.array([[np.nan] * n_columns, [1.0] * n_columns]))
-    return part.weights.shape == part.known.shape == part.missing.shape == shape and said.shape == (2, *shape[::-1])
+    fits = part.weights.shape == part.known.shape == part.missing.shape == shape
+    return bool(fits and said.shape == (2, *shape[::-1]))
 
 
 def _estimated_numbers(part: Any, known: Known) -> bool:
@@ -131,7 +132,7 @@ def _text_term(part: Any, known: Known) -> bool:
 
 
 def _family_term(part: Any, known: Known) -> bool:
-    return part.kind == "numbers" and part.weights.shape == (known.n_classes, len(part.source.columns))
+    return bool(part.kind == "numbers" and part.weights.shape == (known.n_classes, len(part.source.columns)))
 
 
 def _reweighted(part: Any, known: Known) -> bool:
@@ -195,7 +196,7 @@ def _shares(prior: AnyArray, floor: float, known: Known) -> bool:
 
 
 def _word_features(part: Any, known: Known) -> bool:
-    return 0 <= part.column < known.n_columns and part.strength.shape == (len(part.scores.table.vocabulary),)
+    return bool(0 <= part.column < known.n_columns and part.strength.shape == (len(part.scores.table.vocabulary),))
 
 
 def _word_expert(part: Any, known: Known) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -18,6 +18,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from naively._export.estimate_checks import CHECKS, Known, check_scorer
+from naively._read_only import fields_of
 from naively._schema import Schema
 from naively._scoring.model import Factor, LeftOutRows, Scorer
 from naively._table.read import read_table
@@ -41,7 +42,7 @@ from naively.errors import ModelFileError
 from naively.families import FAMILIES, Family, from_written, to_written
 from naively.families._categorical import LabelTables
 from naively.families._curves import Curve, Curves
-from naively.families.base import Estimate
+from naively.families._poisson import minus_log_factorial
 from naively.statistics._plain import require
 from naively.statistics._sums import Sum
 from naively.statistics._tokens import TokenTable, Vocabulary
@@ -58,6 +59,9 @@ OF_OURS = (
 NUMBERS = ("<f8", "<f4", "<i8", "<i4", "<u8", "|u1", "|b1")
 """The types of arrays."""
 
+FUNCTIONS = {"minus_log_factorial": minus_log_factorial}
+"""The functions that an estimate may hold, by the names that they have in a file."""
+
 LEFT_OUT = {"PooledScorer": {"weighed"}, "TextEvidence": {"kept"}}
 """Fields that are not written: what was fitted on."""
 
@@ -71,11 +75,11 @@ def part_types() -> dict[str, type]:
 
 @cache
 def _family_estimates(families: tuple[type[Family], ...]) -> tuple[type, ...]:
-    found = []
+    found: list[type] = []
     for family in families:
         returned = get_type_hints(family.estimate)["return"]
         kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
-        found += [kind for kind in kinds if is_dataclass(kind) and issubclass(kind, Estimate)]
+        found += [kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)]
     return tuple(found)
 
 
@@ -119,9 +123,11 @@ class _Writer:
             return [self.value(element) for element in value]
         if isinstance(value, Mapping):
             return {"items": [[self.value(key), self.value(element)] for key, element in value.items()]}
-        if isinstance(value, Family):
-            name, options = to_written(value) or ("", {})
+        if (written := to_written(value)) is not None:
+            name, options = written
             return {"family": name, "options": {key: self.value(option) for key, option in options.items()}}
+        if callable(value):
+            return {"function": _name_of(value)}
         return {"part": self._part(value)}
 
     def _part(self, value: Any) -> int:
@@ -130,10 +136,17 @@ class _Writer:
             if self._types.get(name) is not type(value):
                 raise UnwritableError(f"an estimate holds a {name}, which a model file cannot hold")
             hidden = LEFT_OUT.get(name, ())
-            given = {one.name: self.value(getattr(value, one.name)) for one in fields(value) if one.name not in hidden}
+            given = {one: self.value(getattr(value, one)) for one in fields_of(value) if one not in hidden}
             self._places[id(value)] = len(self.parts), value
             self.parts.append({"type": name, **given})
         return self._places[id(value)][0]
+
+
+def _name_of(function: Any) -> str:
+    for name, known in FUNCTIONS.items():
+        if known is function:
+            return name
+    raise UnwritableError("an estimate holds a function, which a model file cannot hold")
 
 
 def _array_to_dict(array: AnyArray) -> dict[str, Any]:
@@ -153,10 +166,12 @@ def scorer_from(entry: Mapping[str, Any], schema: Schema, n_classes: int) -> Sco
     reader = _Reader(Known(n_classes, len(schema.names)))
     reader.read(entry["parts"])
     whole = entry["whole"]
-    scorer: Any
+    scorer: Scorer | PooledScorer
     if "pooled" in whole:
-        scorer = reader.value(whole["pooled"])
-        require(isinstance(scorer, PooledScorer), "an answer needs a pool")
+        pooled = reader.value(whole["pooled"])
+        if not isinstance(pooled, PooledScorer):
+            raise ModelFileError("an answer needs a pool")
+        scorer = pooled
     else:
         factors, bias, left_out = (reader.value(whole[name]) for name in ("factors", "bias", "left_out"))
         require(isinstance(factors, tuple) and all(isinstance(one, Factor) for one in factors), "factors were expected")
@@ -192,11 +207,13 @@ class _Reader:
             place = entry["part"]
             require(type(place) is int and 0 <= place < len(self._parts), "a part that is not there")
             return self._parts[place]
+        if "function" in entry:
+            return FUNCTIONS[entry["function"]]
         if "items" in entry:
             return {self.value(key): self.value(element) for key, element in entry["items"]}
         options = {key: self.value(option) for key, option in entry["options"].items()}
         family = from_written(entry["family"], options)
-        require(isinstance(family, Family), "a family was expected")
+        require(to_written(family) is not None, "a family was expected")
         return family
 
     def _part(self, entry: dict[str, Any]) -> Any:
@@ -253,6 +270,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, dict) and all(isinstance(name, str) for name in value)
     if hint is Any:
         return True
+    if origin is Callable:
+        return value in FUNCTIONS.values()
     if getattr(origin, "__name__", "") == "Literal":
         return value in arguments
     if not isinstance(hint, type) or getattr(hint, "_is_protocol", False):  # an expert, or what has evidence
@@ -271,16 +290,16 @@ def _fits_array(value: Any, arguments: tuple[Any, ...]) -> bool:
 def _probe(scorer: Scorer | PooledScorer, schema: Schema, n_classes: int) -> None:
     """Let the scorer answer for a few rows: what it cannot read, or answers with anything but numbers, is refused."""
     labels = {
-        member: values
+        member: factor.estimate.points(place, 2)
         for factor in scorer.factors
-        if isinstance(factor.estimate, LabelTables)
-        for member, values in zip(factor.members.tolist(), factor.estimate.categories, strict=True)
+        if factor.estimate.kind == "label"
+        for place, member in enumerate(factor.members.tolist())
     }
     columns = {
         name: _probing_cells(kind, labels.get(place, ()))
         for place, (name, kind) in enumerate(zip(schema.names, schema.kinds, strict=True))
     }
-    table, positions = schema.matched(read_table(columns))
+    table, positions = read_table(columns), None  # which has the columns of the model, in their order
     found = np.full((table.n_rows, n_classes), np.nan)
 
     def finish(scores: AnyArray, rows: slice) -> None:

@@ -16,7 +16,7 @@ Format 2::
         "frozen": false,               whether the model only answers
         "class_rows": null             or, of a frozen model without statistics, what the prior is estimated from
         "estimates": null              or the parts that answers are computed from
-        "about": {"naively", "saved", "rows", "record", "notes"}
+        "about": {"naively", "learnt", "rows", "record", "notes"}
       },
       "checksum": "sha256 of the content, written compactly with sorted keys"
     }
@@ -33,7 +33,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,7 +86,7 @@ VERSION = 2
 READ = (1, 2)
 """The versions that are read; what the first did not have is computed when it is asked for."""
 
-YOUNGER = frozenset({"ignore"})
+YOUNGER = frozenset({"ignore", "verbose"})
 """Parameters that files written before there were these do not have."""
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024
@@ -100,7 +100,7 @@ SMOOTHINGS: dict[str, type[Smoothing]] = {
     )
 }
 MODELS = ("NaiveBayes", "JointBayes", "TAN")
-OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes")
+OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes", "weka")
 """The models of `naively.compat`."""
 CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -125,10 +125,10 @@ def about(model: NaiveBayes) -> dict[str, Any]:
     """What is told about a model to those who find its file, and its user's notes."""
     from naively import __version__
 
-    now = datetime.now(UTC).isoformat(timespec="seconds")
     rows = float(model.class_count_.sum())
     record = model.json_schema() if len(model.classes_) else {}
-    return {"naively": __version__, "saved": now, "rows": rows, "record": record, "notes": model.notes_}
+    learnt = model._fitted().learnt
+    return {"naively": __version__, "learnt": learnt, "rows": rows, "record": record, "notes": model.notes_}
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -321,8 +321,8 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
         statistics = replace(statistics, kept=kept_from(content["kept"], schema, statistics))
     require(not frozen or content["kept"] is None, "a model that only answers keeps no rows")
     model._replace(schema, statistics, declared)
-    model._state = replace(model._state, frozen=frozen, class_rows=class_rows)
-    model._notes = _notes_from(content)
+    model._notes, learnt = _told(content)
+    model._state = replace(model._state, frozen=frozen, class_rows=class_rows, learnt=learnt)
     _read_estimates(model, content.get("estimates"))
     _refuse_misfit(model)
     return model
@@ -339,11 +339,15 @@ def _class_rows_from(content: Mapping[str, Any], n_classes: int) -> AnyArray | N
     return class_rows
 
 
-def _notes_from(content: Mapping[str, Any]) -> dict[str, Any]:
+def _told(content: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """The user's notes, and when the last rows were learnt; the first version told neither."""
     told = content.get("about", {})
-    notes = told.get("notes", {}) if isinstance(told, dict) else None
+    require(isinstance(told, dict), "notes were expected")
+    notes, learnt = told.get("notes", {}), told.get("learnt")
     require(isinstance(notes, dict), "notes were expected")
-    return dict(notes)
+    if learnt is not None:
+        datetime.fromisoformat(text_from(learnt))
+    return dict(notes), learnt
 
 
 def _read_estimates(model: NaiveBayes, entry: Any) -> None:

@@ -94,7 +94,7 @@ def _is_plain(model: NaiveBayes, waiting: Waiting, record: dict[str, Any], label
         return False
     cells = tuple(record.values())
     numbers = cells if len(places) == len(cells) else [cells[place] for place in places]
-    return sum(map(abs, numbers)) < LARGEST_NUMBER  # which is not so if one of them is not a number
+    return bool(sum(map(abs, numbers)) < LARGEST_NUMBER)  # which is not so if one of them is not a number
 
 
 def _number_places(model: NaiveBayes, state: Any, shape: Shape) -> list[int] | None:

@@ -33,7 +33,8 @@ def total(
     for start in range(0, len(features), step):
         block = features[start : start + step]
         rows = np.repeat(np.arange(len(block)), len(roots))
-        nodes, parts = np.tile(roots, len(block)), np.ones(len(rows))
+        nodes: AnyArray = np.tile(roots, len(block))
+        parts: AnyArray = np.ones(len(rows))
         goes_on = np.arange(len(rows))
         while len(goes_on):
             at = nodes[goes_on]
@@ -65,9 +66,10 @@ def _split(
     times = np.ones(len(rows), dtype=np.int64)
     times[both] = 2
     first = np.cumsum(times) - times
-    rows, wider_nodes, wider_parts = (np.repeat(one, times) for one in (rows, nodes, parts))
+    wider_nodes: AnyArray = np.repeat(nodes, times)
+    wider_parts: AnyArray = np.repeat(parts, times)
     part_left = parts[both] * share[nodes[both]]
     at = first[both]
     wider_nodes[at], wider_nodes[at + 1] = left[nodes[both]], right[nodes[both]]
     wider_parts[at], wider_parts[at + 1] = part_left, parts[both] - part_left
-    return rows, wider_nodes, wider_parts, np.sort(np.concatenate([first[goes_on], at + 1]))
+    return np.repeat(rows, times), wider_nodes, wider_parts, np.sort(np.concatenate([first[goes_on], at + 1]))

@@ -16,11 +16,10 @@ from naively.typing import FloatArray
 
 MOST_POINTS = 400
 MOST_LABELS = 40
-MOST_DRAWN = 80
-"""Points of a density, which is only drawn."""
+MOST_DRAWN = 1200
+"""Points of a density, of all classes together: it is only drawn."""
 
-MOST_CLASSES_DRAWN = 12
-"""With more classes, a class is drawn against all others, from counts."""
+MOST_CLASSES_DRAWN = 30
 
 
 def live_column(sources: Sources, member: int, room: int) -> dict[str, Any]:
@@ -91,9 +90,10 @@ def _density(sources: Sources, member: int, points: Sequence[float]) -> dict[str
     if member not in sources.expecting or len(sources.model.classes_) > MOST_CLASSES_DRAWN:
         return {}
     factor, place, distribution = sources.expecting[member]
-    if distribution.counts or not factor.family.is_distribution or len(points) < 3:
+    family = factor.family
+    if distribution.counts or not family.is_distribution or family.shares_weight or len(points) < 3:
         return {}
-    at = np.linspace(points[0], points[-1], MOST_DRAWN).tolist()
+    at = np.linspace(points[0], points[-1], min(80, MOST_DRAWN // len(sources.model.classes_))).tolist()
     drawn = np.exp(factor.estimate.tabulated(place, at, len(factor.members))[: len(at)].T)
     return {"density": {"at": rounded(at, 6), "by_class": rounded(drawn)}} if np.isfinite(drawn).all() else {}
 

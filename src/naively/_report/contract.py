@@ -20,6 +20,8 @@ from naively._report.sources import Sources
 from naively._scoring.explanation import FIELDS
 from naively._table.read import read_table
 from naively._weighing.scorer import PooledScorer
+from naively.analysis._check import check
+from naively.analysis._findings import SENTENCES
 from naively.analysis.diagnostics import dependence
 from naively.errors import GapError, NaivelyError, NaivelyWarning, ParameterError
 from naively.typing import FloatArray
@@ -38,6 +40,11 @@ MOST_PAIRED = 40
 """Columns of which every two are tested for dependence."""
 
 SHOWN_PAIRS = 12
+
+MOST_CHECKED = 1000
+"""Columns that are checked."""
+
+NO_ROWS = "It takes rows to see, and the model keeps none. Give some: model.report(path, data=(X, y))."
 
 SAYS = ("evidence", "unknown", "other", "single", "pairs", "given", "stretch")
 """What a column has for the sake of its evidence."""
@@ -76,6 +83,7 @@ def contract(sources: Sources, title: str) -> dict[str, Any]:
         "ranking": ranked[:MOST_RANKED],
         "quality": quality(sources),
         "dependence": _dependence(sources),
+        "checks": _checks(sources),
     }
 
 
@@ -211,22 +219,29 @@ def _dependence(sources: Sources) -> dict[str, Any]:
     """The pairs of columns that depend on each other given the class, or why they are not known."""
     if not 2 <= len(sources.model.schema_.names) <= MOST_PAIRED:
         return {"reason": f"It is looked for among 2 to {MOST_PAIRED} columns."}
-    kept = sources.model.statistics_.kept
-    if sources.data is not None:
-        rows = tuple(sources.data)
-    elif kept is not None and len(kept):
-        cells = {name: list(kept.columns[name]) for name in sources.model.schema_.names if name in kept.columns}
-        rows = ([dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)],)
-        rows = (*rows, sources.model.classes_[kept.codes], kept.weights)
-    else:
-        return {"reason": "It takes rows to see, and the model keeps none. Give some: model.report(path, data=(X, y))."}
+    if sources.rows is None:
+        return {"reason": NO_ROWS}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NaivelyWarning)  # of columns with many values: how many pairs is told
-            frame = dependence(sources.model, *rows)
+            frame = dependence(sources.model, *sources.rows)
     except NaivelyError as error:
         return {"reason": str(error)}
     fields = ("first", "second", "corrected", "gain", "hurts")
     lines = list(zip(*(list(frame[field]) for field in fields), strict=True))
     pairs = [[str(a), str(b), float(bits), float(gain), bool(hurts)] for a, b, bits, gain, hurts in lines]
     return {"pairs": pairs[:SHOWN_PAIRS], "tested": len(pairs), "hurt": sum(pair[4] for pair in pairs)}
+
+
+def _checks(sources: Sources) -> dict[str, Any]:
+    """What deserves a look in the rows: columns or classes, what was found, and what to do; or why it is not known."""
+    if sources.rows is None:
+        return {"reason": NO_ROWS}
+    if len(sources.model.schema_.names) > MOST_CHECKED:
+        return {"reason": f"At most {MOST_CHECKED} columns are checked. naively.check(X, y) looks at any number."}
+    found = check(*sources.rows)
+    lines = []
+    for one in found:
+        said, _, what_to_do = SENTENCES[one.finding]
+        lines.append([one.column, said, one.detail, what_to_do([one.column])])
+    return {"rows": found.n_rows, "findings": lines}

@@ -47,10 +47,10 @@ def quality(sources: Sources) -> dict[str, Any]:
 
 def _left_out(sources: Sources) -> tuple[FloatArray, IntArray, FloatArray] | None:
     """The answers of models without the row, of the kept rows; None where none were kept."""
-    weighed = sources.scorer.weighed
-    if weighed is None or not len(weighed.model.loo.codes):
+    left_out = sources.scorer.left_out
+    if left_out is None or not len(left_out.codes):
         return None
-    return sources.model.loo(), weighed.model.loo.codes, weighed.model.loo.weights
+    return left_out.log_posterior, left_out.codes, left_out.weights
 
 
 def _on_given_rows(sources: Sources) -> tuple[FloatArray, IntArray, FloatArray]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from naively._scoring.model import Factor, text_reader
+from naively._scoring.model import Factor, make_factors, text_reader
 from naively._table.read import read_table
 from naively._table.table import Table
 from naively._table.target import read_rows
 from naively.analysis._sampling import distributions
 from naively.errors import GapError, InputError, ParameterError
 from naively.families._distributions import Distribution
+from naively.recipes import as_recipe
 from naively.typing import FloatArray, IntArray, Label
 
 if TYPE_CHECKING:
@@ -66,13 +67,22 @@ class Sources:
     def expecting(self) -> dict[int, tuple[Factor, int, Distribution]]:
         """By column: the estimate that is a distribution of its values, not weighed, for those that have one."""
         found = {}
-        for factor in self.model._expecting_factors():
+        for factor in self._expecting_factors():
             try:
                 (distribution,) = distributions([factor], self.model.schema_, self.model.statistics_)
             except ParameterError:
                 continue
             found.update({member: (factor, place, distribution) for member, place in _places(factor)})
         return found
+
+    def _expecting_factors(self) -> list[Factor]:
+        """The factors of columns that are read alone, not weighed, by families that say what is expected of a cell."""
+        model, recipe = self.model, as_recipe(self.model.recipe)
+        families = [
+            None if family is None or family.together else family.expecting()
+            for family in model._checked_families(recipe)
+        ]
+        return make_factors(model.schema_, families, model._smoothings(model.schema_.names, recipe), model.statistics_)
 
     def statistics_of(self, member: int) -> list[Any]:
         """The statistics of one column."""
@@ -97,6 +107,18 @@ class Sources:
         codes = np.array([self.model._class_code(label, "report(data)") for label in classes.tolist()])[codes]
         table, positions = self.model.schema_.matched(table)
         return JudgedRows(table, positions, codes, np.ones(len(codes)) if weights is None else weights)
+
+    @cached_property
+    def rows(self) -> tuple[Any, ...] | None:
+        """X, y and weights of rows to look at: those of `data`, or those that the model has kept; None without any."""
+        if self.data is not None:
+            return tuple(self.data)
+        kept = self.model.statistics_.kept
+        if kept is None or not len(kept):
+            return None
+        names = [name for name in self.model.schema_.names if name in kept.columns]
+        cells = zip(*(kept.columns[name].tolist() for name in names), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in cells], self.model.classes_[kept.codes], kept.weights
 
     def numbers_of(self, member: int) -> tuple[FloatArray, FloatArray] | None:
         """The distinct numbers of a column, ascending, and their counts (classes, numbers), if these are known."""

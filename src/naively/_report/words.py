@@ -9,7 +9,6 @@ import numpy as np
 
 from naively._report.numbers import logs
 from naively._scoring.model import Factor
-from naively.statistics.base import Statistic
 from naively.typing import FloatArray
 
 MOST_WORDS = 40
@@ -20,7 +19,7 @@ CANDIDATES = 4000
 """Of so many words, the commonest, the strongest are chosen."""
 
 
-def words_of(factor: Factor, place: int, statistics: Sequence[Statistic], room: int) -> dict[str, Any]:
+def words_of(factor: Factor, place: int, statistics: Sequence[Any], room: int) -> dict[str, Any]:
     """A text column for the page: the evidence of a text that is some of `words`, in their order.
 
     It is ``given + stretch[n] * (sum of single + sum of pairs)``: n is the number of words, and a pair counts where its
@@ -32,11 +31,9 @@ def words_of(factor: Factor, place: int, statistics: Sequence[Statistic], room: 
         Where words say nothing by themselves.
     """
     estimate: Any = factor.estimate
-    factor.family.as_words()
-    candidates = _commonest(statistics[0], place)
-    said = {word: _of_word(estimate, place, word) for word in candidates}
-    spread = {word: float(np.ptp(line)) for word, line in said.items() if np.isfinite(line).all()}
-    words = sorted(spread, key=lambda word: (-spread[word], word))[: min(room, MOST_WORDS)]
+    names, lines = strongest_words(factor, place, statistics)
+    words = names[: min(room, MOST_WORDS)]
+    said = dict(zip(words, lines, strict=False))
     return {
         "kind": "text",
         "words": words,
@@ -45,6 +42,22 @@ def words_of(factor: Factor, place: int, statistics: Sequence[Statistic], room: 
         "stretch": [estimate.length_factor(" ".join(words[:n])) for n in range(len(words) + 1)],
         "given": logs(_of_text(factor, place, "")),
     }
+
+
+def strongest_words(factor: Factor, place: int, statistics: Sequence[Any]) -> tuple[list[str], FloatArray]:
+    """Words of at least two texts, those that tell classes apart most first, and what each says, (words, classes).
+
+    Raises
+    ------
+    GapError
+        Where words say nothing by themselves.
+    """
+    factor.family.as_words()
+    said = {word: _of_word(factor.estimate, place, word) for word in _commonest(statistics[0], place)}
+    spread = {word: float(np.ptp(line)) for word, line in said.items() if np.isfinite(line).all()}
+    words = sorted(spread, key=lambda word: (-spread[word], word))
+    n_classes = statistics[0].tables[0].n_classes
+    return words, np.array([said[word] for word in words]).reshape(-1, n_classes)
 
 
 def _commonest(tokens: Any, place: int) -> list[str]:

@@ -277,7 +277,11 @@ class Decider:
         if self.loss is None and self.reject is None:
             return self._most_probable(scores, rows)
         self.probabilities(scores, rows)
-        risk = expected_loss(scores, self.loss)
+        return self.least_risk(scores)
+
+    def least_risk(self, probabilities: FloatArray) -> IntArray:
+        """The position of the class of least expected loss of each row, or `REJECTED`."""
+        risk = expected_loss(probabilities, self.loss)
         chosen = np.asarray(risk.argmin(axis=1))
         if self.reject is not None:
             chosen[risk.min(axis=1) > self.reject] = REJECTED

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -139,6 +139,9 @@ class Scorer:
 
     weighed: Any = None
     """What the evidence was weighed by, in the process that did."""
+
+    is_additive: ClassVar[bool] = True
+    """Whether the scores are the sum of what the factors say and of the class bias, and nothing else."""
 
     def __init__(self, factors: Sequence[Factor], names: Sequence[str], n_classes: int, bias: FloatArray | None = None):
         self.factors, self.n_classes = factors, n_classes

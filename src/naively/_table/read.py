@@ -15,6 +15,7 @@ import numpy as np
 
 from naively._by_label import by_label, is_series
 from naively._table.columns import Column, ColumnsTable
+from naively._table.device import device_table, is_on_device
 from naively._table.labels import (
     LARGEST_EXACT,
     as_label,
@@ -53,6 +54,8 @@ def read_table(X: Any) -> Table:
         return _texts_table(X) or array_table(without_mask(X))
     if (small := _small_pandas_table(X)) is not None:
         return small
+    if is_on_device(X):
+        return device_table(X)
     if _is_sparse(X):
         return SparseTable(_checked_csr(X))
     if isinstance(X, Mapping):

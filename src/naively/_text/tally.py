@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels import repays_compiler
+from naively._kernels import repays_compiler, with_reference
 from naively._text.tokenise import Stream, View, code_points, read_texts, token_hash
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -94,6 +94,7 @@ class KnownRows:
         return sparse.csr_array((self.tallies if tallies is None else tallies, self.places, self.bounds), shape=shape)
 
 
+@with_reference
 def tally_texts(texts: Sequence[str | None], view: View) -> TokenRows:
     """Tokenise and count texts; missing ones have no tokens."""
     if _repays(texts, view):
@@ -101,6 +102,7 @@ def tally_texts(texts: Sequence[str | None], view: View) -> TokenRows:
 
         compiled = _read(texts, view)
         hashes, first, bounds, tokens, counts = tally(compiled.hashes, compiled.bounds)
+        compiled.spelt(first[:0])  # it is asked for later, when there is no way back to the reference
         spell: Spell = partial(compiled.spelt, first)
     else:
         stream = read_texts(texts, view)
@@ -144,6 +146,7 @@ class TokenIndex:
         place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return np.where(self.hashes[place] == hashes, place, -1)
 
+    @with_reference
     def tally(self, texts: Sequence[str | None], view: View) -> KnownRows:
         """Tokenise and count texts, as far as their tokens are known."""
         if not view.unit_length and view.buckets is None and _repays(texts, view):

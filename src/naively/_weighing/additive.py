@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from naively._weighing import categories
+from naively._weighing.design import LARGE, MOST_CLASSES, Design, side_by_side
 from naively._weighing.effects import EFFECT_BINS, Basis, no_basis
 from naively._weighing.kept import FittedRows
 from naively._weighing.sources import Source
 from naively._weighing.terms import Column, Term, is_missing
 from naively._weighing.weights import (
     CANDIDATES,
+    Candidate,
     Coefficients,
-    Design,
     average,
     candidate_shares,
     cross_fit,
@@ -40,6 +41,10 @@ has seen all others, so a cross-fit cannot tell that the weights of very many co
 
 EFFECTS_PER_ROW = 6
 """Beyond so many effects of bins per kept row, over all classes, numbers have an effect of their score only."""
+
+
+WIDE = 1 << 23
+"""Cells of evidence (classes, rows, terms) beyond which a table is very wide."""
 
 
 def weight_penalty(n_terms: int) -> float:
@@ -225,7 +230,8 @@ def fit_additive(
     sources = list(in_order(lambda source: source.prepared(kept, rows, typical, log_prior), sources, n_threads))
     indicators = _missing_indicators(kept, sources, prior.class_weights, typical)
     enough = any_known(sources) and weights.sum() >= FEW_ROWS
-    chosen = {name: CANDIDATES[name] for name in (candidates if enough else ["T"])}
+    n_terms = sum(source.n_weights for source in sources)
+    chosen = _affordable(candidates if enough else ["T"], len(log_prior), len(codes), n_terms)
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
     n_classes, n_numeric = len(prior.class_weights), sum(source.is_numeric for source in sources)
     fine = n_classes * n_numeric * EFFECT_BINS <= EFFECTS_PER_ROW * len(codes)
@@ -246,6 +252,20 @@ def fit_additive(
     return AdditiveModel(log_prior, averaged.bias, terms, loo, sources, bases, indicators, prior, averaged)
 
 
+def _affordable(candidates: Sequence[str], n_classes: int, n_rows: int, n_terms: int) -> dict[str, Candidate]:
+    """The candidates to fit.
+
+    Very many classes have no weights of their own, which too few rows of each would tell; in very wide tables effects
+    are drawn strongly to nothing or left out: there weak ridges have hardly any share, and most of the cost.
+    """
+    chosen = {name: CANDIDATES[name] for name in candidates}
+    if n_classes > MOST_CLASSES:
+        return {name: one for name, one in chosen.items() if one.deviation_penalty is None} or {"W": CANDIDATES["W"]}
+    if n_classes * n_rows * n_terms <= WIDE:
+        return chosen
+    return {name: one for name, one in chosen.items() if one.effect_penalty is None or one.deviation_penalty} or chosen
+
+
 def any_known(sources: Sequence[Source]) -> bool:
     """Whether any cell of their columns was ever known."""
     return any(source.observed.any() for source in sources)
@@ -263,23 +283,31 @@ def left_out_design(
     folds: Folds | None = None,
 ) -> Design:
     """Rows that were learnt, each as seen by estimates without what it gave, and by choices without its fold."""
-    evidence = [part for source in sources for part in source.leave_one_out(columns, codes, removed, folds)]
-    n_values = len(evidence)
-    for column, table in indicators:
-        evidence.append(table.leave_one_out(is_missing(columns[column][1]).astype(np.int64), codes, removed))
+    n_classes, n_values = len(prior.class_weights), sum(source.n_weights for source in sources)
+    n_terms = n_values + len(indicators)
+    n_cells = n_classes * len(codes) * n_terms
+    evidence = np.empty((n_classes, len(codes), n_terms), dtype=np.float32 if n_cells > LARGE else np.float64)
+    place = 0
+    for source in sources:
+        for part in source.leave_one_out(columns, codes, removed, folds):
+            evidence[:, :, place] = part
+            place += 1
+    for index, (column, table) in enumerate(indicators, start=n_values):
+        missing = is_missing(columns[column][1]).astype(np.int64)
+        evidence[:, :, index] = table.leave_one_out(missing, codes, removed)
     effects = [
         basis(columns[column][1])
         for source, of_source in zip(sources, bases, strict=True)
         for column, basis in zip(source.columns, of_source, strict=True)
     ]
     return Design(
-        evidence=np.stack(evidence, axis=2) if evidence else np.zeros((len(prior.class_weights), len(codes), 0)),
+        evidence=evidence,
         log_prior=prior.without(codes, removed),
         codes=codes,
         weights=weights,
-        effects=np.concatenate([np.zeros((len(codes), 0)), *effects], axis=1),
+        effects=side_by_side(effects, len(codes), n_cells),
         counted=np.concatenate([np.ones(n_values), np.zeros(len(indicators))]),
-        penalty=np.full(len(evidence), weight_penalty(len(evidence))),
+        penalty=np.full(n_terms, weight_penalty(n_terms)),
     )
 
 

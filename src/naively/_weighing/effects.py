@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
 from naively.families._bins import equal_frequency
 from naively.families._stacking import standard_scores
@@ -19,6 +20,9 @@ Basis = Callable[[AnyArray], FloatArray]
 
 EFFECT_BINS = 8  # equal-frequency bins of a numeric column, beside its linear score; 0 leaves them out
 BLOCK_VALUES = 1 << 12
+FEW_VALUES = 64
+"""A column with more values that have an effect is read as a sparse one."""
+
 MIN_ROWS = 2  # a category in one kept row would only learn that row
 
 
@@ -51,7 +55,7 @@ def numeric_basis(histogram: Histogram, bins: int = EFFECT_BINS) -> Basis:
 def effect_table(effects: FloatArray, basis: Basis, values: AnyArray) -> FloatArray:
     """Return what effects (classes, effects) say of values (n,), (classes, n), a few at a time: a basis is wide."""
     blocks = [values[start : start + BLOCK_VALUES] for start in range(0, len(values), BLOCK_VALUES)]
-    return np.concatenate([np.zeros((len(effects), 0)), *(effects @ basis(block).T for block in blocks)], axis=1)
+    return np.concatenate([np.zeros((len(effects), 0)), *((basis(block) @ effects.T).T for block in blocks)], axis=1)
 
 
 def category_basis(kept: IntArray) -> Basis:
@@ -63,4 +67,15 @@ def category_basis(kept: IntArray) -> Basis:
     if len(values) < 2:
         return no_basis
     values = values[rows >= MIN_ROWS]
-    return lambda codes: np.asarray(codes[:, None] == values, dtype=np.float64)
+    if len(values) <= FEW_VALUES:
+        return lambda codes: np.asarray(codes[:, None] == values, dtype=np.float64)
+    return lambda codes: _one_hot(codes, values)
+
+
+def _one_hot(codes: IntArray, values: IntArray) -> FloatArray:
+    """Which of many values (values,), ascending, each code is: a sparse array (n, values)."""
+    place = np.minimum(np.searchsorted(values, codes), len(values) - 1)
+    known = values[place] == codes
+    ends = np.concatenate([[0], np.cumsum(known)])
+    found: FloatArray = sparse.csr_array((np.ones(ends[-1]), place[known], ends), shape=(len(codes), len(values)))
+    return found

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel, Reweighted, left_out_design
+from naively._weighing.design import Design
 from naively._weighing.joint_gaussian import (
     JointGaussian,
     Rescaling,
@@ -22,7 +23,7 @@ from naively._weighing.joint_gaussian import (
 from naively._weighing.kept import FittedRows
 from naively._weighing.pool import temper, tempered
 from naively._weighing.terms import Column, take_rows
-from naively._weighing.weights import Design, scores
+from naively._weighing.weights import scores
 from naively.typing import FloatArray, IntArray
 
 MOST_GAUSSIAN_COLUMNS = 256
@@ -204,4 +205,4 @@ def _other_columns(learnt: LearntRows) -> tuple[FloatArray, Reweighted]:
         np.repeat(weight[None], n_classes, axis=0),
         np.zeros((n_classes, design.effects.shape[1])),
     )
-    return (design.evidence @ weight).T, scorer
+    return (design.evidence @ weight.astype(design.evidence.dtype)).T, scorer

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from naively._weighing.softmax import best_temperature, loss_and_residual
+from naively._weighing.softmax import best_temperature
+from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.typing import FloatArray, IntArray
 
 POOL_PENALTY = 5.0
-SOLVER = {"maxiter": 200, "ftol": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,33 @@ def fit_log_pool(experts: Sequence[FloatArray], target: IntArray, weights: Float
 
     Weights are >= 0 and shrunk to the plain average, biases to 0.
     """
-    stacked = np.stack(experts)
-    n_experts, _, n_classes = stacked.shape
-    centre = np.concatenate([np.full(n_experts, 1 / n_experts), np.zeros(n_classes)])
+    problem = _PoolProblem(np.stack(experts), target, weights)
+    expert_weights, bias = problem.split(problem.solved(problem.centre))
+    return LogPool(expert_weights, bias)
 
-    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        scores = np.tensordot(parameters[:n_experts], stacked, axes=1) + parameters[n_experts:]
-        missed, residual = loss_and_residual(scores, target, weights)
-        slopes = np.concatenate([np.tensordot(stacked, residual, axes=2), residual.sum(axis=0)])
-        away = parameters - centre
-        return missed + 0.5 * POOL_PENALTY * float(away @ away), slopes + POOL_PENALTY * away
 
-    bounds = [(0.0, None)] * n_experts + [(None, None)] * n_classes
-    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options=SOLVER).x
-    return LogPool(found[:n_experts], found[n_experts:])
+class _PoolProblem(SoftmaxProblem):
+    """The loss of log-probabilities (experts, rows, classes) by their weights, and biases of the classes."""
+
+    options: ClassVar[dict[str, Any]] = {"maxiter": 200, "ftol": 1e-10}
+
+    def __init__(self, experts: FloatArray, target: IntArray, weights: FloatArray) -> None:
+        n_experts, _, n_classes = experts.shape
+        super().__init__(target, weights, [(n_experts,), (n_classes,)], positive=0)
+        self.experts, self.centre = experts, np.concatenate([np.full(n_experts, 1 / n_experts), np.zeros(n_classes)])
+
+    def scores(self, parts: Parts) -> FloatArray:
+        """The pooled scores (rows, classes)."""
+        return np.asarray(np.tensordot(parts[0], self.experts, axes=1) + parts[1])
+
+    def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
+        """The gradient of the log-loss."""
+        return [np.tensordot(self.experts, residual, axes=2), residual.sum(axis=0)]
+
+    def penalty(self, parts: Parts) -> tuple[float, Parts]:
+        """The pull to the plain average."""
+        away = [part - centre for part, centre in zip(parts, self.split(self.centre), strict=True)]
+        return 0.5 * POOL_PENALTY * sum(float(one @ one) for one in away), [POOL_PENALTY * one for one in away]
 
 
 def floor_log_proba(log_proba: FloatArray, prior: FloatArray, share: float) -> FloatArray:

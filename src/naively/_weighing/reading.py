@@ -28,6 +28,11 @@ MOST_TABLE = 1 << 17
 
 LEAST_CELLS = 64
 
+MOST_CELLS = 1 << 19
+"""Columns of numbers have so many cells together, or `FEW_CELLS` each: with very many columns none is read finely."""
+
+FEW_CELLS = 256
+
 
 def read_sources(
     schema: Schema,
@@ -67,9 +72,15 @@ def _stacked(
     found: list[Source] = []
     for place, (column, histogram) in enumerate(zip(columns, histograms.histograms, strict=True)):
         exact = (weight[:, place], mean[:, place], scatter[:, place])
-        few = histogram.within(max(LEAST_CELLS, MOST_TABLE // max(histogram.n_classes, 1)))
+        few = histogram.within(cells_within(len(columns), histogram.n_classes))
         found.append(NumericColumn(column, few, exact, family.densities))
     return found
+
+
+def cells_within(n_columns: int, n_classes: int) -> int:
+    """The number of cells that each column of numbers may have."""
+    of_column = max(FEW_CELLS, MOST_CELLS // max(n_columns, 1))
+    return min(of_column, max(LEAST_CELLS, MOST_TABLE // max(n_classes, 1)))
 
 
 def _prose(family: Text, columns: Sequence[int], known: Sequence[ColumnStatistics]) -> list[Source]:

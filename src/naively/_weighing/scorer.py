@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,7 @@ class PooledScorer:
     weighed: Any = field(default=None, repr=False)
 
     silent = frozenset[str]()
+    is_additive: ClassVar[bool] = False
 
     @classmethod
     def fitted(cls, weighed: Weighed, schema: Schema, n_threads: int) -> PooledScorer:

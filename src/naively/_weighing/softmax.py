@@ -37,7 +37,13 @@ def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -
     return -float(row_weights @ log_proba[np.arange(len(target)), target])
 
 
-def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArray, surprises: float = 0.0) -> float:
+def best_temperature(
+    scores: FloatArray,
+    target: IntArray,
+    row_weights: FloatArray,
+    surprises: float = 0.0,
+    stands_for: FloatArray | float = 1.0,
+) -> float:
     """The factor T in [e^-10, e] with the lowest log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
 
     The loss is convex in T, so a safeguarded Newton search in one variable is exact.
@@ -50,6 +56,8 @@ def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArr
     surprises : float, default=0
         Beside the rows the loss counts so many more (Platt, 1999), which have their scores but the classes as often as
         all rows have them: a few rows without an error are no proof that there will never be one.
+    stands_for : ndarray (classes,) or float, default=1
+        How many classes with the same score each column stands for.
     """
     if not (scores != scores[:, :1]).any():
         return 1.0
@@ -60,11 +68,11 @@ def best_temperature(scores: FloatArray, target: IntArray, row_weights: FloatArr
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))
     temperature = 1.0
     for _ in range(60):
-        weight = np.exp(temperature * centred)
+        weight = np.exp(temperature * centred) * stands_for
         total = weight.sum(axis=1)
-        mean = (weight * centred).sum(axis=1) / total
+        mean = np.einsum("nj,nj->n", weight, centred) / total
         slope = float(row_weights @ (mean - own))
-        curvature = float(row_weights @ ((weight * centred**2).sum(axis=1) / total - mean**2))
+        curvature = float(row_weights @ (np.einsum("nj,nj,nj->n", weight, centred, centred) / total - mean**2))
         # The minimum lies on the downhill side, so each evaluation shortens the bracket.
         low, high = (low, temperature) if slope > 0 else (temperature, high)
         proposal = temperature - slope / curvature if curvature > 0 else (low + high) / 2

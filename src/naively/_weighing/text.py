@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from naively._kernels import frozen, repays_compiler
+from naively._kernels import frozen, repays_compiler, with_reference
 from naively._kernels.reference import MOST_OF_A_TOKEN
 from naively._text.tally import KnownRows
 from naively._text.tokenise import View
@@ -73,6 +73,7 @@ class TokenScores:
         """The known tokens of texts."""
         return self.table.vocabulary.index.tally(texts, self.view)
 
+    @with_reference
     def scores(self, rows: KnownRows, own: IntArray, removed: FloatArray) -> list[FloatArray]:
         """The scores (rows, classes) of texts, each without itself where its class is given (else -1).
 
@@ -114,6 +115,7 @@ class TokenScores:
             every += weights[1] * np.log(others + COMPLEMENT_PSEUDO_COUNT * max(len(self.marginal), 1))
         return said, every
 
+    @with_reference
     def linear(self, rows: KnownRows, weights: FloatArray, every: FloatArray) -> FloatArray:
         """The sum of the tallies of texts times weights of cells and of tallies, (rows, classes)."""
         result = np.zeros((len(rows.bounds) - 1, self.table.n_classes))

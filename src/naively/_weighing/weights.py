@@ -7,13 +7,14 @@ logarithms of their posteriors are averaged. An average of additive scores is on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
-from naively._weighing.softmax import best_temperature, loss_and_residual
+from naively._weighing.design import Design, Scores, scores_of
+from naively._weighing.softmax import best_temperature
+from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.families._stacking import PSEUDO_COUNT
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -23,6 +24,7 @@ MAX_ITERATIONS = 150
 RELATIVE_GAIN = 1e-5
 SURPRISES = 2.0
 """The number of rows of any class that the temperature of all evidence reckons with beside those that were seen."""
+ALL_ROWS = slice(None)
 MOST_LOGIT = 14.0
 """The logarithm of the largest ratio of two candidates' shares."""
 
@@ -55,54 +57,6 @@ CANDIDATES = {
 
 
 @dataclass(frozen=True)
-class Design:
-    """The rows that candidates are fitted on.
-
-    Parameters
-    ----------
-    evidence : float64 array (classes, rows, terms)
-        Leave-one-out evidence, centred over the classes.
-    log_prior : float64 array (classes, rows)
-        Leave-one-out log prior.
-    codes : int64 array (rows,)
-    weights : float64 array (rows,)
-    effects : float64 array (rows, effects)
-        Columns of the value effects.
-    counted : float64 array (terms,)
-        1 for a term that is evidence in its own right, 0 for one that must earn its weight.
-    penalty : float64 array (terms,)
-        Strength of the pull of each weight to its target.
-    temperature : float
-        The temperature of the counted terms.
-    """
-
-    evidence: FloatArray
-    log_prior: FloatArray
-    codes: IntArray
-    weights: FloatArray
-    effects: FloatArray
-    counted: FloatArray
-    penalty: FloatArray
-    temperature: float = 1.0
-
-    @property
-    def target(self) -> FloatArray:
-        """The weight (terms,) that each term has unless the rows say otherwise."""
-        return self.counted * min(1.0, self.temperature)
-
-    def rows(self, chosen: AnyArray) -> Design:
-        """Return the design of the chosen rows."""
-        return replace(
-            self,
-            evidence=np.ascontiguousarray(self.evidence[:, chosen]),
-            log_prior=self.log_prior[:, chosen],
-            codes=self.codes[chosen],
-            weights=self.weights[chosen],
-            effects=self.effects[chosen],
-        )
-
-
-@dataclass(frozen=True)
 class Coefficients:
     """A fitted candidate: ``score = prior_scale * log_prior + bias + sum_i weights_i * evidence_i + effects``.
 
@@ -128,75 +82,73 @@ def log_softmax(scores: FloatArray) -> FloatArray:
 
 def scores(design: Design, fitted: Coefficients) -> FloatArray:
     """Return the unnormalised log-posteriors (classes, rows) of a fitted candidate."""
-    evidence = np.matmul(design.evidence, fitted.weights[:, :, None])[:, :, 0]
+    weights = fitted.weights.astype(design.evidence.dtype, copy=False)
+    evidence = np.matmul(design.evidence, weights[:, :, None])[:, :, 0]
     bias = fitted.prior_scale * design.log_prior + fitted.bias[:, None]
-    return np.asarray(bias + evidence + fitted.effects @ design.effects.T)
+    return np.asarray(bias + evidence + (design.effects @ fitted.effects.T).T)
 
 
-def fit_temperature(design: Design) -> float:
+def fit_temperature(design: Design, chosen: AnyArray | slice = ALL_ROWS) -> float:
     """Return the temperature of prior and counted evidence with the lowest log-loss; 1 if there is no evidence."""
-    evidence = design.evidence @ design.counted
-    if not evidence.any():
+    if not design.counted_evidence[:, chosen].any():
         return 1.0
-    return best_temperature((design.log_prior + evidence).T, design.codes, design.weights, SURPRISES)
+    codes, weights = design.codes[chosen], design.weights[chosen]
+    if not design.has_rivals:
+        total = design.log_prior[:, chosen] + design.counted_evidence[:, chosen]
+        return best_temperature(total.T, codes, weights, SURPRISES)
+    rivals, rows = design.rivals[:, chosen], np.arange(len(design.codes))[chosen]
+    total = design.log_prior[rivals, rows] + design.counted_evidence[rivals, rows]
+    return best_temperature(total.T, np.zeros_like(codes), weights, stands_for=design.stands_for)
 
 
 def fit_candidate(design: Design, candidate: Candidate, start: Coefficients | None = None) -> Coefficients:
-    """Fit one candidate to the rows of a design.
+    """Fit one candidate to all rows of a design; where to start changes the time only, the problem is convex."""
+    if not candidate.weighted:
+        return _tempered(design, fit_temperature(design))
+    problem = CandidateProblem(design, candidate)
+    return problem.unpack(problem.solved(problem.pack(start)))
+
+
+def _tempered(design: Design, temperature: float) -> Coefficients:
+    """All counted evidence at one temperature."""
+    classes = design.n_classes
+    weights = np.tile(temperature * design.counted, (classes, 1))
+    return Coefficients(temperature, np.zeros(classes), weights, np.zeros((classes, design.effects.shape[1])))
+
+
+class CandidateProblem(SoftmaxProblem):
+    """The penalised log-loss of one candidate as a function of one vector: bias, weights and effects.
+
+    No weight is negative: a column's evidence speaks for its own reading or not at all. The left-out evidence of labels
+    that mean nothing is lower for a row's own class, so a negative weight would read the class off it.
 
     Parameters
     ----------
     design : Design
     candidate : Candidate
-    start : Coefficients, optional
-        Where to start; the problem is convex, so this changes the time only.
-    """
-    classes, n_effects = len(design.evidence), design.effects.shape[1]
-    if not candidate.weighted:
-        temperature = fit_temperature(design)
-        weights = np.tile(temperature * design.counted, (classes, 1))
-        return Coefficients(temperature, np.zeros(classes), weights, np.zeros((classes, n_effects)))
-    problem = _Problem(design, candidate)
-    result = minimize(
-        problem.loss_and_gradient,
-        problem.pack(start),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=problem.bounds,
-        options={"maxiter": MAX_ITERATIONS, "ftol": RELATIVE_GAIN, "gtol": 1e-4, "maxcor": 10},
-    )
-    return problem.unpack(result.x)
-
-
-class _Problem:
-    """The penalised log-loss of one candidate as a function of one vector: bias, weights and effects.
-
-    No weight is negative: a column's evidence speaks for its own reading or not at all. The left-out evidence of labels
-    that mean nothing is lower for a row's own class, so a negative weight would read the class off it.
+    linear : Scores, optional
+        The rows that it is fitted to; all of the design by default.
     """
 
-    def __init__(self, design: Design, candidate: Candidate) -> None:
-        self.design = design
-        classes, _, terms = design.evidence.shape
-        self.effects = design.effects[:, : None if candidate.effect_penalty is not None else 0]
+    options: ClassVar[dict[str, Any]] = {
+        "maxiter": MAX_ITERATIONS,
+        "ftol": RELATIVE_GAIN,
+        "gtol": 1e-4,
+        "maxcor": 10,
+    }
+
+    def __init__(self, design: Design, candidate: Candidate, linear: Scores | None = None) -> None:
+        self.design, self.linear = design, scores_of(design) if linear is None else linear
+        classes, terms = design.n_classes, len(design.counted)
+        n_effects = 0 if candidate.effect_penalty is None else design.effects.shape[1]
         self.effect_penalty, self.deviation_penalty = candidate.effect_penalty or 0.0, candidate.deviation_penalty
         rows_of_weights = 1 if candidate.deviation_penalty is None else classes
-        self.shapes = ((classes,), (rows_of_weights, terms), (classes, self.effects.shape[1]))
-        self.splits = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        low = np.full(self.splits[1] + classes * self.effects.shape[1], -np.inf)
-        low[self.splits[0] : self.splits[1]] = 0.0
-        self.bounds = Bounds(low, np.inf)
-
-    def split(self, vector: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Cut a vector into bias, weights (1 or classes, terms) and effects (classes, effects or 0)."""
-        bias, weights, effects = (
-            part.reshape(shape) for part, shape in zip(np.split(vector, self.splits), self.shapes, strict=True)
-        )
-        return bias, weights, effects
+        shapes = ((classes,), (rows_of_weights, terms), (classes, n_effects))
+        super().__init__(self.linear.codes, self.linear.weights, shapes, positive=1)
 
     def pack(self, start: Coefficients | None) -> FloatArray:
         """Return the vector to start from."""
-        vector = np.zeros(len(self.bounds.lb))
+        vector = np.zeros(self.size)
         bias, weights, effects = self.split(vector)  # views of `vector`
         weights[:] = self.design.target
         if start is not None:
@@ -214,33 +166,21 @@ class _Problem:
             effects = np.zeros((classes, self.design.effects.shape[1]))
         return Coefficients(1.0, bias.copy(), np.repeat(weights, classes // len(weights), axis=0), effects.copy())
 
-    def scores(self, vector: FloatArray) -> FloatArray:
-        """Return the unnormalised log-posteriors (classes, rows)."""
-        bias, weights, effects = self.split(vector)
-        if len(weights) > 1:
-            evidence = np.matmul(self.design.evidence, weights[:, :, None])[:, :, 0]
-        else:
-            evidence = self.design.evidence @ weights[0]
-        evidence += self.design.log_prior
-        evidence += bias[:, None]
-        if effects.size:
-            evidence += _effect_scores(self.effects, effects)
-        return np.asarray(evidence)
+    def scores(self, parts: Parts) -> FloatArray:
+        """The scores (rows, classes)."""
+        return self.linear.of(*parts).T
 
-    def loss_and_gradient(self, vector: FloatArray) -> tuple[float, FloatArray]:
-        """Return the penalised log-loss and its gradient."""
-        bias, weights, effects = self.split(vector)
-        loss, by_row = loss_and_residual(self.scores(vector).T, self.design.codes, self.design.weights)
-        residual = by_row.T
-        of_weights = np.matmul(residual[:, None, :], self.design.evidence)[:, 0, :]
-        if len(weights) == 1:
-            of_weights = of_weights.sum(axis=0, keepdims=True)
-        penalty, pull = self.pull(weights)
-        parts = [(residual.sum(axis=1) + bias), (of_weights + pull).ravel()]
-        if effects.size:
-            parts.append((_effect_gradient(self.effects, residual) + self.effect_penalty * effects).ravel())
-            penalty += 0.5 * self.effect_penalty * float((effects**2).sum())
-        return loss + penalty + 0.5 * float(bias @ bias), np.concatenate(parts)
+    def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
+        """The gradient of the log-loss."""
+        _, weights, effects = parts
+        return self.linear.slopes(residual.T, len(weights) > 1, effects.shape[1] > 0)
+
+    def penalty(self, parts: Parts) -> tuple[float, Parts]:
+        """The pull of biases and effects to 0, and of weights to their target."""
+        bias, weights, effects = parts
+        loss, pull = self.pull(weights)
+        loss += 0.5 * float(bias @ bias) + 0.5 * self.effect_penalty * float((effects**2).sum())
+        return loss, [bias, pull, self.effect_penalty * effects]
 
     def pull(self, weights: FloatArray) -> tuple[float, FloatArray]:
         """The penalty of weights, and its gradient: to the target, class-wise ones through a shared one between.
@@ -258,40 +198,23 @@ class _Problem:
         return loss, self.deviation_penalty * apart
 
 
-# With few classes a matrix product is slower than one matrix-vector product per class. With two, the scores matter
-# only by their difference and the residuals are opposite, so one does for both.
-FEW_CLASSES = 3
-
-
-def _effect_scores(columns: FloatArray, effects: FloatArray) -> FloatArray:
-    """Return ``effects @ columns.T`` (classes, rows), for two classes up to a constant per row."""
-    if len(effects) == 2:
-        half = columns @ (0.5 * (effects[0] - effects[1]))
-        return np.stack([half, -half])
-    if len(effects) <= FEW_CLASSES:
-        return np.stack([columns @ effect for effect in effects])
-    return np.asarray((columns @ effects.T).T)
-
-
-def _effect_gradient(columns: FloatArray, residual: FloatArray) -> FloatArray:
-    """Return ``residual @ columns`` (classes, effects) for residuals that sum to zero over the classes."""
-    if len(residual) == 2:
-        first = residual[0] @ columns
-        return np.stack([first, -first])
-    if len(residual) <= FEW_CLASSES:
-        return np.stack([one @ columns for one in residual])
-    return np.asarray(residual @ columns)
-
-
 def fit_candidates(
-    design: Design, candidates: dict[str, Candidate] = CANDIDATES, starts: dict[str, Coefficients] | None = None
+    design: Design,
+    candidates: dict[str, Candidate] = CANDIDATES,
+    starts: dict[str, Coefficients] | None = None,
+    chosen: AnyArray | slice = ALL_ROWS,
 ) -> dict[str, Coefficients]:
-    """Fit candidates to all rows of a design, each from its own start or from where the one before ended."""
+    """Fit candidates to chosen rows of a design, each from its own start or from where the one before ended."""
+    linear = scores_of(design, chosen) if any(candidate.weighted for candidate in candidates.values()) else None
     fitted: dict[str, Coefficients] = {}
     previous = None
     for name, candidate in candidates.items():
-        fitted[name] = fit_candidate(design, candidate, starts[name] if starts else previous)
-        previous = fitted[name] if candidate.weighted else None
+        if not candidate.weighted:
+            fitted[name], previous = _tempered(design, fit_temperature(design, chosen)), None
+            continue
+        problem = CandidateProblem(design, candidate, linear)
+        start = problem.pack(starts[name] if starts else previous)
+        fitted[name] = previous = problem.unpack(problem.solved(start))
     return fitted
 
 
@@ -309,12 +232,12 @@ def cross_fit(
         show the held-out rows to a fit that stops early); with no rows at all, from their targets.
     """
     classes, rows, _ = design.evidence.shape
-    log_posterior = np.empty((len(candidates), classes, rows))
+    log_posterior = np.empty((len(candidates), classes, rows), dtype=design.evidence.dtype)
     by_fold = []
     for fold in np.unique(folds):
         held_out = folds == fold
         test = design.rows(held_out)
-        by_fold.append(fit_candidates(design.rows(~held_out), candidates))
+        by_fold.append(fit_candidates(design, candidates, chosen=~held_out))
         for index, fitted in enumerate(by_fold[-1].values()):
             log_posterior[index][:, held_out] = log_softmax(scores(test, fitted))
     if not by_fold:
@@ -342,18 +265,38 @@ def candidate_shares(cross_fitted: FloatArray, codes: IntArray, weights: FloatAr
     They minimise the log-loss of that average, with a pseudo-count for each: it is convex on the simplex.
     """
     n_candidates = len(cross_fitted)
-    equal = np.full(n_candidates, 1 / n_candidates)
     if n_candidates == 1 or not len(codes):
-        return equal
+        return np.full(n_candidates, 1 / n_candidates)
+    return _simplex(_ShareProblem(cross_fitted, codes, weights).solved(np.zeros(n_candidates)))
 
-    def loss(logits: FloatArray) -> tuple[float, FloatArray]:
-        shares = _simplex(logits)
-        missed, residual = loss_and_residual(np.tensordot(shares, cross_fitted, axes=1).T, codes, weights)
-        slopes = np.tensordot(cross_fitted, residual.T, axes=2) - PSEUDO_COUNT / shares
-        return missed - PSEUDO_COUNT * float(np.log(shares).sum()), shares * (slopes - shares @ slopes)
 
-    options = {"ftol": 1e-9, "maxiter": 200}
-    return _simplex(minimize(loss, np.zeros(n_candidates), jac=True, method="L-BFGS-B", options=options).x)
+class _ShareProblem(SoftmaxProblem):
+    """The log-loss of an average of log-posteriors (candidates, classes, rows) by the logits of its shares."""
+
+    options: ClassVar[dict[str, Any]] = {"ftol": 1e-9, "maxiter": 200}
+
+    def __init__(self, cross_fitted: FloatArray, codes: IntArray, weights: FloatArray) -> None:
+        super().__init__(codes, weights, [(len(cross_fitted),)])
+        self.cross_fitted = cross_fitted
+
+    def scores(self, parts: Parts) -> FloatArray:
+        """The average (rows, classes)."""
+        return np.tensordot(_simplex(parts[0]).astype(self.cross_fitted.dtype), self.cross_fitted, axes=1).T
+
+    def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
+        """The gradient of the log-loss."""
+        by_share = np.tensordot(self.cross_fitted, residual.T.astype(self.cross_fitted.dtype, copy=False), axes=2)
+        return [_by_logit(_simplex(parts[0]), by_share)]
+
+    def penalty(self, parts: Parts) -> tuple[float, Parts]:
+        """A pseudo-count for each candidate."""
+        shares = _simplex(parts[0])
+        return -PSEUDO_COUNT * float(np.log(shares).sum()), [_by_logit(shares, -PSEUDO_COUNT / shares)]
+
+
+def _by_logit(shares: FloatArray, by_share: FloatArray) -> FloatArray:
+    """The gradient by the logits of shares from that by the shares."""
+    return np.asarray(shares * (by_share - shares @ by_share))
 
 
 def _simplex(logits: FloatArray) -> FloatArray:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel, Reweighted
 from naively._weighing.experts import LearntRows
-from naively._weighing.softmax import loss_and_residual
+from naively._weighing.solver import Parts, SoftmaxProblem
 from naively._weighing.terms import Column, TextTerm
 from naively._weighing.text import SHARE, TextEvidence, TokenScores
 from naively.typing import FloatArray, IntArray
@@ -135,17 +134,29 @@ def _fit(features: Any, target: IntArray, weights: FloatArray, start: FloatArray
     if len(used) == 0:  # no word to weigh, and not every SciPy minimises a function of nothing
         return np.zeros((n_columns, start.shape[1]))
     features = features[:, used]
-    back = features.T.tocsr()
-    n_words, n_classes = features.shape[1], start.shape[1]
-
-    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
-        fitted = flat.reshape(n_words, n_classes)
-        missed, residual = loss_and_residual(start + features @ fitted, target, weights)
-        gradient = back @ residual + RIDGE * fitted
-        return missed + 0.5 * RIDGE * float(flat @ flat), gradient.ravel()
-
-    options = {"maxiter": ITERATIONS, "maxcor": 5}
-    found = minimize(loss, np.zeros(n_words * n_classes), jac=True, method="L-BFGS-B", options=options).x
-    result = np.zeros((n_columns, n_classes))
-    result[used] = found.reshape(n_words, n_classes)
+    problem = _WordProblem(features, target, weights, start)
+    result = np.zeros((n_columns, start.shape[1]))
+    result[used] = problem.split(problem.solved(np.zeros(problem.size)))[0]
     return result
+
+
+class _WordProblem(SoftmaxProblem):
+    """The log-loss of scores that start somewhere and are corrected by words, by the weights (words, classes)."""
+
+    options: ClassVar[dict[str, Any]] = {"maxiter": ITERATIONS, "maxcor": 5}
+
+    def __init__(self, features: Any, target: IntArray, weights: FloatArray, start: FloatArray) -> None:
+        super().__init__(target, weights, [(features.shape[1], start.shape[1])])
+        self.features, self.back, self.start = features, features.T.tocsr(), start
+
+    def scores(self, parts: Parts) -> FloatArray:
+        """The corrected scores (rows, classes)."""
+        return np.asarray(self.start + self.features @ parts[0])
+
+    def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
+        """The gradient of the log-loss."""
+        return [self.back @ residual]
+
+    def penalty(self, parts: Parts) -> tuple[float, Parts]:
+        """A ridge."""
+        return 0.5 * RIDGE * float((parts[0] ** 2).sum()), [RIDGE * parts[0]]

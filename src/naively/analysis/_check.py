@@ -15,9 +15,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from naively._schema import Schema
+from naively._scoring.model import Factor
 from naively._state import State
+from naively._table.device import is_on_device_table
 from naively._table.read import read_table
-from naively._table.table import Kind, SparseTable, Table, require_rows
+from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows
 from naively.analysis._findings import Check, Finding, tell
 from naively.statistics._statistics import Statistics
@@ -113,7 +115,7 @@ def check(X: TableLike, y: TargetLike | None = None, sample_weight: WeightsLike 
 
 def warn_of_learnt(schema: Schema, statistics: Statistics, table: Any, classes: AnyArray, codes: IntArray) -> None:
     """Say in one warning what deserves a look in rows that are being learnt."""
-    if not isinstance(table, Table) or table.n_rows < LEAST_LEARNT:
+    if not isinstance(table, Table) or is_on_device_table(table) or table.n_rows < LEAST_LEARNT:
         return
     findings = of_classes(classes, codes)
     if schema.named and len(schema.names) <= MOST_COLUMNS:  # columns without names are features that somebody computed
@@ -133,19 +135,14 @@ def of_classes(classes: AnyArray, codes: IntArray) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of one column of rows to learn; `weight` is that of all rows."""
+    """What is known of one column of rows to learn; `numeric`: it is read as numbers; `weight` is that of all rows."""
 
     name: str
-    kind: Kind
+    numeric: bool
     values: Values
     table: Table
     position: int
     weight: float
-
-    @property
-    def numeric(self) -> bool:
-        """Whether it holds numbers."""
-        return self.kind == "number"
 
 
 def of_columns(schema: Schema, statistics: Statistics, table: Table) -> list[Finding]:
@@ -158,7 +155,7 @@ def of_columns(schema: Schema, statistics: Statistics, table: Table) -> list[Fin
         if kind == "empty":
             findings.append(Finding("empty", name, 1.0, ""))
         elif name in held and schema.summaries[position] and held[name].weights.any():
-            facts = Facts(name, kind, held[name], table, position, weight)
+            facts = Facts(name, schema.is_numeric(position), held[name], table, position, weight)
             found = next(filter(None, (rule(facts) for rule in RULES)), None)
             findings += [found] if found is not None else []
             usual += [facts] if found is None or found.finding not in ("constant", "id") else []
@@ -316,20 +313,20 @@ class Learnt:
 _learnt: WeakKeyDictionary[State, dict[int, Learnt]] = WeakKeyDictionary()
 
 
-def warn_of_asked(state: State, table: Any, positions: IntArray | None) -> None:
+def warn_of_asked(state: State, factors: Sequence[Factor], table: Any, positions: IntArray | None) -> None:
     """Say in one warning what is unlike the rows that were learnt."""
-    asks = isinstance(table, Table) and not isinstance(table, SparseTable) and table.n_rows >= LEAST_ASKED
-    if asks and len(state.schema.names) <= MOST_COLUMNS:
+    looks = isinstance(table, Table) and not isinstance(table, SparseTable) and not is_on_device_table(table)
+    if looks and table.n_rows >= LEAST_ASKED and len(state.schema.names) <= MOST_COLUMNS:
         question = "model.check(X) lists it all; names of columns and labels are matched as they are written."
-        tell(unlike_learnt(state, table, positions), question)
+        tell(unlike_learnt(state, factors, table, positions), question)
 
 
-def unlike_learnt(state: State, table: Table, positions: IntArray | None) -> Check:
+def unlike_learnt(state: State, factors: Sequence[Factor], table: Table, positions: IntArray | None) -> Check:
     """How rows differ from those that were learnt, column by column."""
     step = max(1, -(-table.n_rows // LOOKED_AT))
     sample = table if step == 1 else table.only_rows(np.arange(0, table.n_rows, step))
     findings: list[Finding] = []
-    for place, learnt in _known(state).items():
+    for place, learnt in _known(state, factors).items():
         position = place if positions is None else int(positions[place])
         if position < 0:
             continue
@@ -338,12 +335,23 @@ def unlike_learnt(state: State, table: Table, positions: IntArray | None) -> Che
     return Check(tuple(findings), table.n_rows, sample.n_rows)
 
 
-def _known(state: State) -> dict[int, Learnt]:
+def _known(state: State, factors: Sequence[Factor]) -> dict[int, Learnt]:
     """What is known of each column that tells its values or its range, by its place in the schema."""
     known = _learnt.get(state)
     if known is None:
-        known = _learnt[state] = _compared_with(state.schema, state.statistics)
+        known = _learnt[state] = {**_labels_estimated(factors), **_compared_with(state.schema, state.statistics)}
     return known
+
+
+def _labels_estimated(factors: Sequence[Factor]) -> dict[int, Learnt]:
+    """The labels that estimates know: all that a frozen model tells of the rows that were learnt."""
+    result: dict[int, Learnt] = {}
+    for factor in factors:
+        codebook: Any = getattr(factor.estimate, "codebook", None)
+        if codebook is not None and not factor.family.one_term:
+            for member, labels in zip(factor.members.tolist(), codebook.categories, strict=True):
+                result[member] = Learnt(frozenset(labels), UNSEEN / 2, None, 1.0)
+    return result
 
 
 def _compared_with(schema: Schema, statistics: Statistics) -> dict[int, Learnt]:
@@ -414,4 +422,4 @@ def checked_rows(model: NaiveBayes, X: Any) -> Check:
     """How rows differ from those that a model has learnt."""
     state = model._fitted()
     table, positions = state.schema.matched(read_table(X))
-    return unlike_learnt(state, table, positions)._of(X)
+    return unlike_learnt(state, model._estimated()[0].factors, table, positions)._of(X)

@@ -129,7 +129,7 @@ def _answer(
         own = {f"{fitted.steps[-1][0]}__sample_weight": weights[train]}
     fitted.fit(table[train], classes[codes[train]], **own)
     place_of = {label: place for place, label in enumerate(classes.tolist())}
-    places = [place_of[label] for label in np.asarray(fitted.classes_).tolist()]
+    places = np.array([place_of[label] for label in np.asarray(fitted.classes_).tolist()])
     answers[np.ix_(test, places)] = log_proba_of(fitted, table[test])
 
 

@@ -131,7 +131,7 @@ def _as_given(X: Any, y: Any) -> Any:
 def log_proba_of(model: Any, X: Any) -> FloatArray:
     """The log-probabilities that a classifier gives rows."""
     with np.errstate(divide="ignore"):
-        return np.asarray(model.predictlog_proba_of(X), dtype=np.float64)
+        return np.asarray(model.predict_log_proba(X), dtype=np.float64)
 
 
 def evaluated(log_proba: FloatArray, codes: IntArray, weights: FloatArray | None, classes: AnyArray) -> Evaluation:

@@ -57,7 +57,7 @@ def _bits(evidence: FloatArray, wanted: Sequence[int], log_prior: FloatArray) ->
     if len(wanted) == 1:
         bits = attribute(log_prior, known, np.full(len(known), wanted[0]))[:, 1:]
         return np.asarray(np.abs(bits))
-    return mean_gap(known) / np.log(2)
+    return np.asarray(mean_gap(known) / np.log(2))
 
 
 def mean_gap(values: FloatArray) -> FloatArray:

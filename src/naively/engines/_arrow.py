@@ -6,7 +6,7 @@ and whether it is prose is decided once, by the first rows of the whole source, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import chain
 from typing import Any, NamedTuple
@@ -29,10 +29,13 @@ class Read(NamedTuple):
     batch : pyarrow.RecordBatch or pyarrow.Table
     place : str
         Where they come from, for messages.
+    share : float, default=0.0
+        How much of the file, or of all files, has been read with them, from 0 to 1.
     """
 
     batch: Any
     place: str
+    share: float = 0.0
 
 
 def arrow() -> Any:
@@ -89,10 +92,19 @@ def meant(name: str, names: Sequence[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def as_pieces(reads: Iterable[Read], y: Any, sample_weight: Any) -> Iterator[Piece]:
-    """Pieces of what was read; columns of text keep the kind that their first rows have."""
+def as_pieces(reads: Iterable[Read], y: Any, sample_weight: Any, encoded: Collection[str] = ()) -> Iterator[Piece]:
+    """Pieces of what was read; columns of text keep the kind that their first rows have.
+
+    Parameters
+    ----------
+    reads : iterable of Read
+    y, sample_weight : Any
+        For the pieces.
+    encoded : collection of str
+        Columns of plain text, which come as dictionaries.
+    """
     first, rest = _first_rows(iter(reads))
-    prose = {name: is_prose(cells) for name, cells in _texts(first).items()}
+    prose = {name: is_prose(cells) for name, cells in _texts(first, encoded).items()}
     for read in chain(first, rest):
         yield Piece(table_of(read.batch, prose), y, sample_weight, read.place)
 
@@ -108,22 +120,27 @@ def _first_rows(reads: Iterator[Read]) -> tuple[list[Read], Iterator[Read]]:
     return first, reads
 
 
-def _texts(first: Sequence[Read]) -> dict[str, list[Any]]:
-    """The first cells of the columns of text."""
+def _texts(first: Sequence[Read], encoded: Collection[str]) -> dict[str, list[Any]]:
+    """The first cells of the columns of plain text."""
     cells: dict[str, list[Any]] = {}
     for read in first:
         for field, column in zip(read.batch.schema, read.batch.columns, strict=True):
-            if is_text(field.type):
+            if is_text(field.type) or field.name in encoded:
                 known = cells.setdefault(field.name, [])
                 known += column.slice(0, PROSE_CELLS - len(known)).to_pylist()
     return cells
 
 
 def is_text(arrow_type: Any) -> bool:
-    """Whether an Arrow type is that of text, plain or as a dictionary that `as_text` marked."""
+    """Whether an Arrow type is that of plain text."""
     types = arrow().types
-    value = arrow_type.value_type if types.is_dictionary(arrow_type) else arrow_type
-    return bool(types.is_string(value) or types.is_large_string(value))
+    return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type) or _is_view(arrow_type))
+
+
+def _is_view(arrow_type: Any) -> bool:
+    """Whether an Arrow type is that of views of text, of which Arrow finds no distinct values."""
+    is_view = getattr(arrow().types, "is_string_view", None)
+    return is_view is not None and bool(is_view(arrow_type))
 
 
 def table_of(batch: Any, prose: dict[str, bool]) -> Table:
@@ -140,9 +157,8 @@ def table_of(batch: Any, prose: dict[str, bool]) -> Table:
 
 
 def _without_views(frame: Any, pyarrow: Any) -> Any:
-    """A frame whose texts are not views, of which Arrow finds no distinct values."""
-    is_view = getattr(pyarrow.types, "is_string_view", lambda _: False)
+    """A frame whose texts are not views."""
     fields = [
-        pyarrow.field(field.name, pyarrow.large_string()) if is_view(field.type) else field for field in frame.schema
+        pyarrow.field(field.name, pyarrow.large_string()) if _is_view(field.type) else field for field in frame.schema
     ]
     return frame.cast(pyarrow.schema(fields)) if fields != list(frame.schema) else frame

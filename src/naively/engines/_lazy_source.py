@@ -9,9 +9,11 @@ from naively._schema import Schema
 from naively._table.target import set_aside
 from naively.engines._arrow import Read, as_pieces, needed_columns, require_target
 from naively.engines._lazy import PUSHED, lazy_statistics
+from naively.engines._lazy_annotate import AnnotatedStream, annotated_polars
 from naively.engines._lazy_head import first_rows, head_table
 from naively.engines._lazy_rows import LOGGER, lazy_rows
 from naively.engines.base import Piece, Plan, Source
+from naively.errors import ParameterError
 from naively.statistics._statistics import Statistics
 
 PIECE_ROWS = 1 << 17
@@ -78,6 +80,25 @@ class LazySource(Source):
         reads = (Read(batch, "") for batch in arrow_reader(native, engine.is_duckdb()))
         return as_pieces(reads, y, sample_weight)
 
+    def annotate(self, model: Any, to: Any, evidence: bool) -> Any:
+        """A lazy frame of Polars, a relation of DuckDB, or of other databases a reader of record batches."""
+        native, engine = self.frame.to_native(), self.frame.implementation
+        if to is not None:
+            raise ParameterError(
+                "annotate(to) is for files and streams. A lazy frame stays lazy: write what annotate returns, for "
+                "example by sink_parquet of Polars or write_parquet of DuckDB."
+            )
+        if engine.is_polars():
+            return annotated_polars(native, model, evidence)
+        schema = arrow_schema(native, engine.is_duckdb())
+        stream = AnnotatedStream(lambda: arrow_reader(native, engine.is_duckdb()), schema, model, evidence)
+        if not engine.is_duckdb():
+            return stream.reader()
+        import duckdb
+
+        # A connection answers one query at a time, and this one is read while its own rows are being asked for.
+        return duckdb.connect().from_arrow(stream)
+
 
 def _same_kinds(schema: Schema, table: Any, positions: Any) -> bool:
     """Whether no column is text now that was numbers when first seen: such a column is parsed here."""
@@ -102,3 +123,11 @@ def arrow_reader(native: Any, is_duckdb: bool) -> Any:
         return native.to_pyarrow_batches(chunk_size=PIECE_ROWS)
     read = getattr(native, "to_arrow_reader", None) or native.fetch_record_batch
     return read(PIECE_ROWS)
+
+
+def arrow_schema(native: Any, is_duckdb: bool) -> Any:
+    """The Arrow schema of a DuckDB relation or an Ibis table."""
+    if not is_duckdb:
+        return native.schema().to_pyarrow()
+    nothing = native.limit(0)
+    return (getattr(nothing, "to_arrow_table", None) or nothing.arrow)().schema

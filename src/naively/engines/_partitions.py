@@ -1,27 +1,40 @@
 """Partitions of a cluster: each is counted by the local engine, where it lies, and the sums are merged by ``+``.
 
 What crosses the wire is what one job sends to itself: statistics, pickled, a few kilobytes for each partition. Pickles
-run code, so read none that others wrote: between those who do not trust each other, `NaiveBayes.save` and
+run code, so none is read that others wrote: between those who do not trust each other, `NaiveBayes.save` and
 `naively.load` carry the same sums as JSON, which runs none.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
 
 from naively._schema import Schema
-from naively._table.target import read_rows
+from naively._table.target import read_rows, set_aside
+from naively.engines._arrow import needed_columns, require_target
+from naively.engines._lazy_head import first_rows, head_table
 from naively.engines._local import LocalEngine
-from naively.engines.base import Target
+from naively.engines.base import Plan, Target
+from naively.errors import NaivelyError
 from naively.statistics._statistics import Statistics
 
 ROWS_AT_ONCE = 1 << 17
 """So many rows of a partition are counted together: clusters cut them smaller than a kernel likes."""
+
+FAN_IN = 32
+"""So many sums are merged by one task of a tree."""
+
+MOST_SMALL = 1024
+"""So many small sums are merged where the job began."""
+
+LARGE = frozenset({"histogram", "joint", "tokens"})
+"""The kinds of statistics that are large for each partition, so that a tree of tasks merges them."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +61,33 @@ class PartitionCounter:
 
     def _counted(self, frame: Any) -> Statistics:
         table, classes, codes, weights = read_rows(frame, self.y, self.weight)
-        table, positions = self.schema.matched(table)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about the columns was said once, where the job began
+            table, positions = self.schema.matched(table)
         target = Target(classes, codes, weights)
         return LocalEngine().count(table, self.schema, positions, target, 1, self.kept_rows)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the sums of a partition are so large that a tree should merge them."""
+        return bool(self.kept_rows) or any(summary.kind in LARGE for summary in self.schema.by_summary)
+
+
+def counter_for(frame: Any, plan: Plan) -> PartitionCounter:
+    """What counts the partitions of a lazy frame, from the types of its columns and some first rows.
+
+    Parameters
+    ----------
+    frame : narwhals.LazyFrame
+    plan : Plan
+    """
+    names = frame.collect_schema().names()
+    require_target(plan.y, names)
+    needed_columns(names, plan.y, plan.sample_weight, None)
+    table = head_table(frame, first_rows(frame))
+    for name, where in ((plan.sample_weight, "sample_weight"), (plan.y, "y")):
+        table = table if name is None else set_aside(table, name, where)[0]
+    return PartitionCounter(plan.schema_of(table)[0], plan.y, plan.sample_weight, plan.kept_rows)
 
 
 def merged(parts: Iterable[Statistics]) -> Statistics:
@@ -58,25 +95,51 @@ def merged(parts: Iterable[Statistics]) -> Statistics:
     return reduce(add, (part for part in parts if len(part.classes)), Statistics.empty())
 
 
-def gathered(batches: Iterable[Any], n_rows: int = ROWS_AT_ONCE) -> Iterator[Any]:
-    """Record batches of Arrow put together to tables of about so many rows."""
-    import pyarrow
-
+def gathered(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
+    """Record batches of Arrow put together to tables of some `ROWS_AT_ONCE` rows, their columns called by names."""
     waiting: list[Any] = []
     for batch in batches:
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= n_rows:
-            yield pyarrow.Table.from_batches(waiting)
+        waiting += [batch] if batch.num_rows else []
+        if sum(one.num_rows for one in waiting) >= ROWS_AT_ONCE:
+            yield _together(waiting, names)
             waiting = []
     if waiting:
-        yield pyarrow.Table.from_batches(waiting)
+        yield _together(waiting, names)
 
 
-def packed(statistics: Statistics) -> bytes:
-    """Statistics as bytes, for other processes of the same job."""
-    return pickle.dumps(statistics, protocol=5)
+def _together(batches: list[Any], names: Sequence[str]) -> Any:
+    import pyarrow
+
+    return pyarrow.Table.from_batches(batches).rename_columns(list(names))
+
+
+# -- what crosses the wire --------------------------------------------------------------------------------------------
+
+
+def packed(count: PartitionCounter, frames: Iterable[Any]) -> bytes:
+    """The statistics of a partition as bytes; or what is wrong with its rows, to be raised where the job began."""
+    try:
+        return pickle.dumps(count(frames), protocol=5)
+    except NaivelyError as error:
+        return pickle.dumps(error, protocol=5)
 
 
 def unpacked(parts: Iterable[bytes]) -> Statistics:
     """The sum of what `packed` has written in this job."""
-    return merged(pickle.loads(part) for part in parts)
+    return merged(map(_statistics, parts))
+
+
+def _statistics(part: bytes) -> Statistics:
+    found = pickle.loads(part)
+    if isinstance(found, NaivelyError):
+        raise type(found)(f"In a partition: {found}")
+    assert isinstance(found, Statistics)
+    return found
+
+
+def repacked(parts: Iterable[bytes]) -> bytes:
+    """The sum of what `packed` has written in this job, as bytes again; of several errors the first."""
+    try:
+        return pickle.dumps(unpacked(parts), protocol=5)
+    except NaivelyError as error:
+        return pickle.dumps(type(error)(str(error).removeprefix("In a partition: ")), protocol=5)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from naively._schema import Schema
 from naively.engines.base import Piece, ReadAgainError
-from naively.errors import InputError, NaivelyError
+from naively.errors import InputError, NaivelyError, warn
 from naively.statistics._statistics import Statistics
 
 Pieces = Callable[[], Iterator[Piece]]
@@ -58,16 +58,24 @@ def of_pieces(pieces: Pieces, answer: Callable[[Piece], Result]) -> list[Result]
     return from_the_start(all_answers)
 
 
+def annotated_pieces(model: Any, pieces: Iterable[Piece], evidence: bool) -> Iterator[Any]:
+    """Data frames with the answers of a model beside their rows."""
+    for piece in rows_of(pieces):
+        with naming(piece):
+            yield model.annotate(piece.X, evidence=evidence)
+
+
 def from_the_start(work: Callable[[], Result]) -> Result:
     """Do work that reads a source, again from its first row whenever the source asks for that."""
     while True:
         try:
             return work()
-        except ReadAgainError:
-            continue
+        except ReadAgainError as again:
+            if str(again):
+                warn(str(again))
 
 
-def rows_of(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def rows_of(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces that have rows, of which there must be one."""
     found = False
     for piece in pieces:

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from naively._table.table import Table
+from naively.engines._dask import DaskSource
 from naively.engines._files import FilesSource
+from naively.engines._gpu import GpuEngine
 from naively.engines._lazy_source import LazySource
 from naively.engines._local import LocalEngine
+from naively.engines._spark import SparkSource
 from naively.engines._streams import ArrowSource, IteratorSource
 from naively.engines.base import Engine, Source
 from naively.errors import InputTypeError, listed
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (LocalEngine(),)}
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (GpuEngine(), LocalEngine())}
 """By name; the first that reads a source counts and scores it."""
 
 
@@ -34,7 +37,7 @@ def engine_of(source: Any) -> Engine:
     raise InputTypeError(f"No engine reads a {type(source).__name__}. There are engines for {known}.")
 
 
-SOURCES: list[type[Source]] = [FilesSource, LazySource, ArrowSource, IteratorSource]
+SOURCES: list[type[Source]] = [FilesSource, LazySource, SparkSource, DaskSource, ArrowSource, IteratorSource]
 """What reads rows that are no table in memory; the first that reads what the user gave is taken."""
 
 

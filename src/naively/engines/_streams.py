@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 from naively._by_label import is_series
 from naively.engines._arrow import BATCH_ROWS, Read, arrow, as_pieces, needed_columns, require_target
+from naively.engines._pieces import annotated_pieces
+from naively.engines._write import require_writable, write_tables
 from naively.engines.base import Piece, Source
 from naively.errors import InputTypeError
 
@@ -32,6 +34,17 @@ class ArrowSource(Source):
         require_target(y, reader.schema.names)
         wanted = needed_columns(reader.schema.names, y, sample_weight, columns)
         return as_pieces(_reads(reader, wanted), y, sample_weight)
+
+    def annotate(self, model: Any, to: Any, evidence: bool) -> Any:
+        """Tables with answers, one by one; or, with `to`, one file of them."""
+        path = None if to is None else require_writable(to)
+        reader = self._reader()
+        reads = (Piece(batch, None, None, place) for batch, place, _ in _reads(reader, reader.schema.names))
+        tables = annotated_pieces(model, reads, evidence)
+        if path is None:
+            return tables
+        write_tables(tables, path, plain=False)
+        return path
 
     def _reader(self) -> Any:
         """The stream as a record batch reader."""
@@ -76,6 +89,15 @@ class IteratorSource(Source):
     def pieces(self, y: Any, sample_weight: Any, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         for number, item in enumerate(self.given):
             yield _piece(item, y, sample_weight, f"Piece {number} of the iterator")
+
+    def annotate(self, model: Any, to: Any, evidence: bool) -> Any:
+        """Frames with answers, one by one; or, with `to`, one file of them."""
+        path = None if to is None else require_writable(to)
+        frames = annotated_pieces(model, self.pieces(None, None), evidence)
+        if path is None:
+            return frames
+        write_tables((arrow().table(frame) for frame in frames), path, plain=False)
+        return path
 
 
 def _piece(item: Any, y: Any, sample_weight: Any, place: str) -> Piece:

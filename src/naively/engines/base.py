@@ -22,6 +22,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+import numpy as np
+
 from naively._schema import Schema
 from naively._table.table import Table
 from naively.errors import InputTypeError
@@ -113,6 +115,45 @@ class Engine(ABC):
     def score(self, source: Any, positions: IntArray | None, scorer: RowScorer, finish: Finish, n_threads: int) -> None:
         """Score rows, and hand the scores to `finish`, block by block."""
 
+    def scores(
+        self, source: Any, positions: IntArray | None, scorer: Any, decider: Any, step: str, n_threads: int
+    ) -> Any:
+        """The scores (rows, classes) of all rows as a step of the decider leaves them, where the rows are.
+
+        Parameters
+        ----------
+        source, positions, n_threads
+            As in `count`.
+        scorer : RowScorer
+        decider : Decider
+            It knows the class prior.
+        step : str
+            "probabilities", "normalise" (log-probabilities) or "add_prior".
+        """
+        result = np.empty((source.n_rows, decider.log_prior.shape[-1]))
+        change = getattr(decider, step)
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            change(scores, rows)
+            result[rows] = scores
+
+        self.score(source, positions, scorer, finish, n_threads)
+        return result
+
+    def choose(self, source: Any, positions: IntArray | None, scorer: Any, decider: Any, n_threads: int) -> Any:
+        """The position (rows,) of the class that the decider chooses for each row."""
+        best = np.empty(source.n_rows, dtype=np.int64)
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            best[rows] = decider.choose(scores, rows)
+
+        self.score(source, positions, scorer, finish, n_threads)
+        return best
+
+    def evidence(self, source: Any, positions: IntArray | None, scorer: Any) -> Any:
+        """The evidence (rows, terms, classes) of every cell."""
+        return scorer.evidence(source, positions)
+
 
 # -- rows that are no table in memory ---------------------------------------------------------------------------------
 
@@ -164,7 +205,8 @@ class Plan(NamedTuple):
 class ReadAgainError(Exception):
     """Raised by `Source.pieces` where a row shows that the rows before had to be read otherwise: begin anew.
 
-    The source has noted what it needs; all that was made of earlier pieces is dropped, and `pieces` is called again.
+    The source has noted what it needs; all that was made of earlier pieces is dropped, and `pieces` is called again. A
+    message, if it has one, is a warning to the user.
     """
 
 
@@ -233,7 +275,7 @@ def capabilities(engines: Mapping[str, Engine]) -> list[dict[str, Any]]:
     --------
     >>> from naively.engines._registry import ENGINES
     >>> [(row["engine"], row["moments"], row["kept rows"]) for row in capabilities(ENGINES)]
-    [('local', True, True)]
+    [('gpu', True, True), ('local', True, True)]
     """
     from naively.statistics._registry import STATISTICS
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._kernels import frozen, repays_compiler
+from naively._kernels import frozen, repays_compiler, with_reference
 from naively._table.table import with_data
 from naively.errors import GapError
 from naively.families._numbers import against, formula_tables
@@ -108,6 +108,7 @@ class LinearEstimate(Estimate):
             hits = with_data(rows, values != 0) @ np.ascontiguousarray(self.no_other.T, dtype=np.float64)
             scores[hits > 0] = -np.inf
 
+    @with_reference
     def _add_products(self, scores: FloatArray, rows: Any, values: FloatArray) -> None:
         if repays_compiler(len(values) * scores.shape[1]):
             from naively._kernels.sparse_scores import add_sparse_products
@@ -181,6 +182,10 @@ class LinearEstimate(Estimate):
     def largest_weights(self) -> FloatArray:
         """The largest weight of each column, in size, in the discriminant of any two classes."""
         return np.asarray(np.ptp(self.slope, axis=0))
+
+    @property
+    def table_is_whole(self) -> bool:
+        return self.base is None
 
     def as_table(self) -> list[dict[str, Any]]:
         """A line in x, or in whether x is above a threshold; impossible values have the evidence minus infinity.

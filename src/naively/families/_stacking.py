@@ -28,12 +28,16 @@ PSEUDO_COUNT = 1.0
 FILL_KNOTS = 257
 TINY = 1e-300
 LARGEST = 2.0**1022
+MANY_CLASSES = 32
 LEAST_DEVIATION = 1e-6
 """Scores of values that rows of less than 1e-14 of the weight have are not stretched to unit variance."""
 
 
 def mixture_shares(
-    likelihood: FloatArray, weights: FloatArray, pseudo_counts: FloatArray | float = PSEUDO_COUNT
+    likelihood: FloatArray,
+    weights: FloatArray,
+    pseudo_counts: FloatArray | float = PSEUDO_COUNT,
+    start: FloatArray | None = None,
 ) -> FloatArray:
     """Return the shares of a mixture that make items most probable, with a pseudo-count for each component.
 
@@ -46,6 +50,8 @@ def mixture_shares(
         Likelihood of each item under each component, leave-one-out or cross-fitted.
     weights : float64 array (items,)
     pseudo_counts : float64 array (components,) or float, default=1
+    start : float64 array (components,), optional
+        Shares to start from, all above zero: those of nearly the same items save steps.
 
     Returns
     -------
@@ -55,7 +61,7 @@ def mixture_shares(
     counts = np.broadcast_to(np.asarray(pseudo_counts, dtype=np.float64), (components,))
     total = float(weights.sum() + counts.sum())
     weights, counts = weights / total, counts / total
-    shares = np.full(components, 1 / components)
+    shares = np.full(components, 1 / components) if start is None else start
     mixture = np.maximum(shares @ likelihood, TINY)
     for _ in range(NEWTON_STEPS):
         members = shares[:, None] * likelihood / mixture
@@ -112,6 +118,8 @@ class StackedColumn:
         Evidence at the knots, centred over the classes.
     own_odds_without : function, optional
         Maps (codes, cells, weights) of rows to their own odds (families, rows) once so much weight is removed.
+    row_weight : float64 array (classes,)
+        What was removed for ``own_odds``: the weight of a row of each class.
     shares_without : function, optional
         Maps weights (folds, classes, cells) of rows to the shares (folds, families) that all other rows give.
     """
@@ -122,6 +130,7 @@ class StackedColumn:
     own_odds: FloatArray
     knots: FloatArray
     table: FloatArray
+    row_weight: FloatArray
     own_odds_without: Callable[[IntArray, IntArray, FloatArray], FloatArray] | None = None
     shares_without: Callable[[FloatArray], FloatArray] | None = None
 
@@ -156,16 +165,15 @@ class StackedColumn:
         folds : Folds, optional
             Where given, the shares of the densities are those that the rows of other folds give.
         """
-        rows = np.arange(len(cells))
-        odds = self.odds[:, :, cells]
-        if weights is None or self.own_odds_without is None:
-            odds[:, codes, rows] = self.own_odds[:, codes, cells]
+        if weights is None or self.own_odds_without is None or np.allclose(weights, self.row_weight[codes], 1e-12, 0):
+            own = self.own_odds[:, codes, cells]
         else:
-            odds[:, codes, rows] = self.own_odds_without(codes, cells, weights)
-        shares = self.shares
+            own = self.own_odds_without(codes, cells, weights)
+        shares = self.shares[:, None]
         if folds is not None and self.shares_without is not None:
             shares = self.shares_without(folds.tables(codes, cells, self.odds.shape[1:]))[folds.of_rows].T
-        return np.where(cells >= 0, mixed_evidence(shares, odds), 0.0)
+        mix = mixed_by_cell if self.odds.shape[1] > MANY_CLASSES else mixed_by_row
+        return np.where(cells >= 0, mix(shares, self.odds, own, cells, codes), 0.0)
 
 
 def stack(
@@ -179,7 +187,9 @@ def stack(
     classes, cells = sample.counts.shape
     if cells < 2:
         ones = np.ones((1, classes, cells))
-        return StackedColumn(sample.values, np.ones(1), ones, ones, np.zeros(1), np.zeros((classes, 1)))
+        return StackedColumn(
+            sample.values, np.ones(1), ones, ones, np.zeros(1), np.zeros((classes, 1)), np.ones(classes)
+        )
     values = sample.values
     sample, exponent = rescaled(sample)
     fitted = [FAMILIES[name](sample) for name in families]
@@ -188,8 +198,10 @@ def stack(
     odds = np.exp(full - highest)
     own_odds = np.exp(np.minimum(np.stack([density.own(row_weight) for density in fitted]) - highest, 700.0))
 
+    without = [density.without for density in fitted]  # the rest of a density is large, and need not stay
+
     def own_odds_without(codes: IntArray, cells: IntArray, weights: FloatArray) -> FloatArray:
-        left = np.stack([density.without(codes, cells, weights) for density in fitted])
+        left = np.stack([one(codes, cells, weights) for one in without])
         return np.asarray(np.exp(np.minimum(left - highest[:, 0, cells], 700.0)))
 
     present = sample.counts > 0
@@ -199,7 +211,8 @@ def stack(
     shares = mixture_shares(posterior, sample.counts[present])
 
     def shares_without(gone: FloatArray) -> FloatArray:
-        return np.stack([mixture_shares(posterior, left[present]) for left in np.maximum(sample.counts - gone, 0.0)])
+        left = np.maximum(sample.counts - gone, 0.0)
+        return np.stack([mixture_shares(posterior, one[present], start=shares) for one in left])
 
     fill = fill_knots(sample)
     with np.errstate(over="ignore"):
@@ -209,8 +222,9 @@ def stack(
     knots = np.concatenate([values, np.ldexp(fill, exponent)])
     order = np.argsort(knots)
     table = mixed_evidence(shares, np.concatenate([odds, filled], axis=2))
+    of_one = np.broadcast_to(row_weight, (classes,))
     return StackedColumn(
-        values, shares, odds, own_odds, knots[order], table[:, order], own_odds_without, shares_without
+        values, shares, odds, own_odds, knots[order], table[:, order], of_one, own_odds_without, shares_without
     )
 
 
@@ -227,6 +241,27 @@ def mixed_evidence(shares: FloatArray, odds: FloatArray) -> FloatArray:
     """
     weight = (shares[:, None] if shares.ndim == 1 else shares) / np.maximum(odds.sum(axis=1), TINY)
     return centred(np.log(np.maximum(np.einsum("fn,fjn->jn", weight, odds), TINY)))
+
+
+def mixed_by_row(shares: FloatArray, odds: FloatArray, own: FloatArray, cells: IntArray, codes: IntArray) -> FloatArray:
+    """Return the mixed evidence (classes, rows) of cells, where a row's class has the odds `own` (families, rows)."""
+    of_rows = odds[:, :, cells]
+    of_rows[:, codes, np.arange(len(cells))] = own
+    return mixed_evidence(np.broadcast_to(shares, own.shape), of_rows)
+
+
+def mixed_by_cell(
+    shares: FloatArray, odds: FloatArray, own: FloatArray, cells: IntArray, codes: IntArray
+) -> FloatArray:
+    """Return what `mixed_by_row` does, all rows of a cell at once: odds of many classes are not spread to rows."""
+    totals = np.maximum(odds.sum(axis=1)[:, cells] - odds[:, codes, cells], 0.0) + own
+    weight = shares / np.maximum(totals, TINY)
+    mixture = np.empty((odds.shape[1], len(cells)))
+    order = np.argsort(cells, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(cells[order])) + 1):
+        mixture[:, rows] = odds[:, :, cells[rows[0]]].T @ weight[:, rows] if len(rows) else 0.0
+    mixture[codes, np.arange(len(cells))] = (weight * own).sum(axis=0)
+    return centred(np.log(np.maximum(mixture, TINY)))
 
 
 def centred(evidence: FloatArray) -> FloatArray:

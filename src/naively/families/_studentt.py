@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from naively._checks import require_number
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively.errors import ParameterError
 from naively.families._densities import (
     PRIOR_ROWS,
@@ -204,6 +204,7 @@ class StudentEstimate(Estimate):
         """The log-density of every cell."""
         return reference.student_evidence(self._read(block), *self._constants, LARGEST_DEVIATION)
 
+    @with_reference
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the log-density of every row."""
         if repays_compiler(block.size * scores.shape[1]):

@@ -15,6 +15,7 @@ from naively._table.table import Kind, Table
 from naively.errors import ForgetError, InputError
 from naively.families._joint import Block, block_reader, read_together
 from naively.families._joint_draws import Together, tree_draws
+from naively.families._posteriors import log_marginal, prior_counts, refuse_prior_from_data
 from naively.families._uncertainty import Uncertain
 from naively.families.base import READS_LABELS, Count, Estimate, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing, shares, smoothed_frequencies
@@ -116,6 +117,16 @@ class TreeFamily(Family):
         from naively.families._joint_uncertainty import uncertain_tree
 
         return uncertain_tree(estimate, PairTables(self, tables), smoothing, block.codes)
+
+    def log_marginal_likelihood(self, tables: Any, smoothing: Smoothing) -> float:
+        """Under the Dirichlet priors that the smoothing is, given the tree: the score of Bayesian networks (BDe)."""
+        refuse_prior_from_data(smoothing)
+        counted, total = PairTables(self, tables), 0.0
+        for parent, child in self.estimate(*tables, smoothing=smoothing).arcs:
+            counts = counted.single(child)[:, None] if parent is None else counted.pair(parent, child)
+            rows = counts[:, 0] if parent is None else _flat(counts)
+            total += log_marginal(rows, prior_counts(smoothing, rows, range(rows.shape[-1])))
+        return total
 
     def cells(self, *tables: Any) -> list[FloatArray]:
         """None: columns that are read together have none of their own."""

@@ -152,6 +152,11 @@ class Estimate(ABC):
     """
 
     @property
+    def table_is_whole(self) -> bool:
+        """Whether `as_table` leaves nothing out, not even what all classes share."""
+        return True
+
+    @property
     def kind(self) -> str:
         """What `points` are: "label", "truth" (yes or no), "from" (where bins begin), "point" or "text"."""
         return "point"
@@ -277,6 +282,19 @@ class Family:
 
     uncertain: ClassVar[Any] = Gap("has no posterior distribution in closed form")
     """From ``(estimate, tables, smoothing, block)`` to the evidence of the rows of a block as it is `Uncertain`."""
+
+    posterior: ClassVar[Any] = Gap("has no posterior distribution in closed form")
+    """From ``(tables, smoothing)`` to the `Posteriors` of each column."""
+
+    log_marginal_likelihood: ClassVar[Any] = Gap("has no prior under which the probability of the data is known")
+    """From ``(tables, smoothing)`` to the log-probability of all learnt cells, whatever the parameters."""
+
+    rows_of: ClassVar[Any] = Gap("cannot be made from given parameters")
+    """From parameters, as `describe` names them, to (value, share) pairs for each class: rows that have them."""
+
+    def values_of(self, estimate: Any, place: int) -> Any:
+        """The values that a column's probabilities belong to; None if its parameters are single numbers."""
+        return None
 
     as_words: ClassVar[Any] = Gap("reads no words")
     """From nothing to nothing, where the evidence of a text is told by what each word, and each two in a row, says."""

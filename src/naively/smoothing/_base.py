@@ -36,6 +36,21 @@ class Smoothing:
         """
         raise NotImplementedError(f"{type(self).__name__} must say its pseudo-counts.")  # pragma: no cover
 
+    def concentration(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        """The parameters of the Dirichlet prior that the rule stands for: its pseudo-counts, the estimate being a mean.
+
+        Parameters
+        ----------
+        counts, labels
+            As in `pseudo_counts`.
+        """
+        return self.pseudo_counts(counts, labels)
+
+    @property
+    def knows_no_counts(self) -> bool:
+        """Whether the rule is a prior opinion, and not taken from the counts themselves."""
+        return True
+
     def pseudo_counts_without(
         self, pseudo_counts: FloatArray, count: FloatArray, total: FloatArray, n_values: int
     ) -> FloatArray:

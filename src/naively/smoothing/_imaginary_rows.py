@@ -94,6 +94,10 @@ class MEstimate(Smoothing):
         given = self.p
         return isinstance(given, Mapping) and any(not isinstance(value, Real) for value in given.values())
 
+    @property
+    def knows_no_counts(self) -> bool:
+        return not isinstance(self.p, str) or self.p == "uniform"
+
     def for_classes(self, classes: Sequence[Any]) -> Smoothing:
         if not self.by_class:
             return self

@@ -4,7 +4,7 @@ const signed = (x, d = 2) => {
   const t = fix(x, d);
   return /^\u2212?0[.0]*$/.test(t) ? (0).toFixed(d) : x > 0 ? "+" + t.replace("+", "") : t;
 };
-const whole = x => x.toLocaleString("en", { maximumFractionDigits: Math.abs(x - Math.round(x)) < .005 ? 0 : 1 });
+const whole = x => x.toLocaleString("en", { maximumFractionDigits: x >= 20 || Math.abs(x - Math.round(x)) < .005 ? 0 : 1 });
 const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many || one + "s"}`;
 function percent(p) {                                           // never says 0 or 100 of what is neither
   const q = Math.min(p, 1 - p), d = q >= .001 || q <= 0 ? 1 : q >= .0001 ? 2 : 3;

@@ -4,7 +4,7 @@ function head() {
   const by = CLASSES.slice().sort((a, b) => K > most ? share[b] - share[a] : a - b).slice(0, most);
   const mark = (name, v, than) => h("div", { class: "mark" }, h("div", { class: "label" }, name), h("div", { class: "v num" }, v), h("div", { class: "than" }, than));
   const how = q.how === "leave-one-out" ? "leave-one-out" : "on the given rows";
-  const links = [["try", "Try a row"], (LIVE || D.row) && ["why", "Why"], ["columns", "Columns"], ["ranking", "Ranking"], ["quality", "How good"], ["dependence", "Dependence"]].filter(Boolean);
+  const links = [["try", "Try a row"], (LIVE || D.row) && ["why", "Why"], ["columns", "Columns"], ["ranking", "Ranking"], ["quality", "How good"], ["dependence", "Dependence"], ["checks", "Data check"]].filter(Boolean);
   return h("header", {},
     h("p", { class: "kicker" }, "Report of a naive Bayes model"), h("h1", {}, D.title),
     h("p", { class: "facts" }, [[whole(D.rows), D.rows === 1 ? " row" : " rows"], [whole(D.n_columns), D.n_columns === 1 ? " column" : " columns"], [String(K), K === 1 ? " class" : " classes"]].map(([n, t]) => h("span", {}, h("b", {}, n), t)), h("span", {}, "recipe ", h("b", {}, D.recipe))),
@@ -51,8 +51,9 @@ function labelPanel(col) {
 function numberPanel(col) {
   const hist = col.histogram, curve = col.density, lo = hist ? hist.edges[0] : col.at[0], hi = hist ? hist.edges.at(-1) : col.at.at(-1), X = x => 100 * (x - lo) / (hi - lo || 1), by = groups();
   const bars1 = hist ? by.map(group => { const l = together(hist.counts, group), n = sumOf(l) || 1; return l.map((x, b) => x / n / (hist.edges[b + 1] - hist.edges[b])); }) : [];
-  const lines = curve && !MANY ? curve.by_class : [];
-  if (!hist && !lines.length) return h("p", { class: "small soft" }, "Neither counts nor a density of this column are known.");
+  const mean = group => { const w = group.map(k => Math.exp(LP[k])), n = sumOf(w) || 1; return curve.at.map((_, i) => sumOf(group.map((k, g2) => w[g2] * curve.by_class[k][i])) / n); };
+  const lines = curve ? by.map(mean) : [];
+  if (!hist && !lines.length) return h("p", { class: "small soft" }, "How it is distributed is not known here; rows given to the report would show it.");
   const top = Math.min(Math.max(...lines.flat(), ...bars1.flat()), hist ? 1.6 * Math.max(...bars1.flat()) : Infinity) || 1, Y = y => (100 - 96 * Math.min(y / top, 1)).toFixed(2);
   const steps = l => "M0 100" + l.map((y, b) => `L${X(hist.edges[b]).toFixed(2)} ${Y(y)}L${X(hist.edges[b + 1]).toFixed(2)} ${Y(y)}`).join("") + "L100 100Z";
   const path = l => "M" + l.map((y, i) => `${X(curve.at[i]).toFixed(2)} ${Y(y)}`).join("L");
@@ -92,10 +93,10 @@ function reliabilityPlot(q) {
     g("line", { x1: L, x2: L + S, y1: B, y2: B, style: { stroke: "var(--faint)" } }), t(L + S / 2, B + 34, "probability of the predicted class; rows"), g("text", { transform: `translate(11 ${T + S / 2}) rotate(-90)`, "text-anchor": "middle" }, "share that came true"));
 }
 function confusionTable(q) {
-  const C = q.confusion, rowsum = C.map(sumOf), share = x => x === null ? "\u2013" : percent(x) + "%";
+  const C = q.confusion, rowsum = C.map(sumOf), share = x => x === null ? "\u2013" : (K > 8 ? Math.round(100 * x) : percent(x)) + "%";
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Confusion matrix" }, h("table", { class: K > 6 ? "cm dense" : "cm" },
     h("thead", {}, h("tr", {}, h("td", {}), h("th", { colspan: K, scope: "colgroup" }, "predicted"), h("td", {})), h("tr", {}, h("th", { class: "s", scope: "col" }, "true"), D.classes.map((c, k) => h("th", { scope: "col" }, swatch(k), " ", c.label)), h("th", { scope: "col" }, "found"))),
-    h("tbody", {}, C.map((l, i) => h("tr", {}, h("th", { scope: "row", class: "s" }, swatch(i), " ", D.classes[i].label), l.map((n, k) => h("td", { class: i === k ? "right" : n ? "" : "nil", style: { "--k": hue(i), "--a": 46 * n / (rowsum[i] || 1) } }, h("b", { class: "num" }, whole(n)), K <= 6 && h("span", { class: "small num" }, percent(n / (rowsum[i] || 1)) + "%"))), h("td", { class: "m num" }, share(q.found[i])))),
+    h("tbody", {}, C.map((l, i) => h("tr", {}, h("th", { scope: "row", class: "s" }, swatch(i), " ", D.classes[i].label), l.map((n, k) => h("td", { class: i === k ? "right" : n ? "" : "nil", style: { "--k": hue(i), "--a": 46 * n / (rowsum[i] || 1) } }, h("b", { class: "num" }, n || K <= 6 ? whole(n) : "\u00b7"), K <= 6 && h("span", { class: "small num" }, percent(n / (rowsum[i] || 1)) + "%"))), h("td", { class: "m num" }, share(q.found[i])))),
       h("tr", {}, h("th", { class: "s", scope: "row" }, "right when said"), q.right.map(x => h("td", { class: "m num" }, share(x))), h("td", { class: "m" })))));
 }
 function confusedTable(q) {
@@ -109,10 +110,12 @@ function qualitySection() {
   const q = D.quality;
   if (q.reason) return section("quality", "How good is it?", q.reason);
   const lead = q.how === "leave-one-out" ? `Leave-one-out: each of ${whole(q.rows)} rows as seen by a model that did not learn from it.` : `On the ${whole(q.rows)} rows that were given. If the model has learnt them, it looks better here than it is.`;
+  const confusion = q.confusion ? [h("h3", {}, "Confusion"), h("p", { class: "small soft" }, "Rows by true and predicted class; shares are of the true class."), confusionTable(q)] : [h("h3", {}, "Most confused"), h("p", { class: "small soft" }, "The mistakes that are made most."), confusedTable(q)];
+  const sure = [h("h3", {}, "If it answers only when it is sure"), h("p", { class: "small soft" }, "The surer it has to be, the fewer rows it answers, and the more of these are right."), sureTable(q)];
+  const large = q.confusion && K > 8;                           // a large matrix has a card of its own
   return section("quality", "How good is it?", lead, h("div", { class: "two" },
     card("Reliability", "Where it says 80%, is it right 8 times in 10? On the dashed line it is. Lines are 95% intervals; bars count the rows.", reliabilityPlot(q)),
-    h("div", { class: "card pad" }, h("h3", {}, q.confusion ? "Confusion" : "Most confused"), h("p", { class: "small soft" }, q.confusion ? "Rows by true and predicted class; shares are of the true class." : "The mistakes that are made most."), q.confusion ? confusionTable(q) : confusedTable(q),
-      h("h3", { class: "next" }, "If it answers only when it is sure"), h("p", { class: "small soft" }, "The surer it has to be, the fewer rows it answers, and the more of these are right."), sureTable(q))));
+    h("div", { class: "card pad" }, large ? sure : [...confusion, h("div", { class: "next" }), ...sure])), large && h("div", { class: "card pad below" }, confusion));
 }
 // ---- dependence --------------------------------------------------------------------------------------------------------------
 function dependenceSection() {
@@ -123,4 +126,12 @@ function dependenceSection() {
   return section("dependence", title, lead, h("div", { class: "card pad" }, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Pairs of columns" }, h("table", { class: "rank pairs" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "columns"), h("th", { scope: "col" }, "shared, given the class"), h("th", { scope: "col", class: "num" }, "bits"), h("th", { scope: "col", class: "num" }, "gain if joined"))),
     h("tbody", {}, d.pairs.map(([a, b, info, gain, hurts]) => h("tr", { class: hurts ? "hurts" : "" }, h("th", { scope: "row" }, named(a), " & ", named(b), hurts && h("span", { class: "tag" }, "costs")), h("td", {}, h("span", { class: "rb", style: { width: Math.max(0, 100 * info / top) + "%" } })), h("td", { class: "num" }, info < .0005 ? "0.000" : info.toFixed(3)), h("td", { class: "num" }, signed(gain, 3)))))))));
+}
+// ---- the data check ----------------------------------------------------------------------------------------------------------
+function checksSection() {
+  const d = D.checks;
+  if (d.reason) return section("checks", "Data check", d.reason);
+  const item = (sign, kind, ...kids) => h("li", { class: kind }, h("span", { class: "ic", role: "img", "aria-label": kind === "warn" ? "To look at" : "Fine" }, sign), h("span", {}, ...kids));
+  const lead = `What a careful colleague would say of ${plural(d.rows, "row")}.`;
+  return section("checks", "Data check", lead, h("ul", { class: "card checks" }, d.findings.length ? d.findings.map(([column, said2, detail, advice]) => item("!", "warn", h("b", {}, column), ` ${said2}${detail ? ` (${detail})` : ""}. `, h("span", { class: "soft" }, advice))) : item("\u2713", "ok", "Nothing to remark: no identifier, no column that gives the class away, no constant, no duplicate, no class of few rows.")));
 }

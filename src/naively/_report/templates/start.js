@@ -1,5 +1,5 @@
 // ---- the page, from top to bottom ---------------------------------------------------------------------------------------------
-const parts = [nomogram(), whySection(), D.columns.length ? columnsSection() : null, rankingSection(), qualitySection(), dependenceSection()];
+const parts = [nomogram(), whySection(), D.columns.length ? columnsSection() : null, rankingSection(), qualitySection(), dependenceSection(), checksSection()];
 main.append(...parts.filter(Boolean));
 page.replaceChildren(head(), main, h("footer", {}, `Made by naively ${D.naively}. This file is complete in itself and loads nothing. It holds tables of counts and of evidence, and no rows of the data${D.has_row ? " but the one that was given to be explained" : ""}.`));
 if (LIVE) contrast();

@@ -1,0 +1,241 @@
+"""The rows that weights are fitted on, and the scores that evidence, weights and effects give them.
+
+Scores are linear in bias, weights and effects. With two classes only the difference of their scores matters, so half of
+the work does. With very many, each row is told from its likeliest classes one by one and from a few of the others,
+which stand for the rest: the sum over all classes is then estimated, and its cost does not grow with their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from naively.typing import AnyArray, FloatArray, IntArray
+
+NEAREST = 48
+"""With very many classes each row is told from so many of the likeliest, one by one."""
+
+OTHERS = 16
+"""And from so many of the other classes, at equal distances in the order of their scores."""
+
+MOST_CLASSES = 160
+"""Beyond so many classes rows are told from some of them only, and have too few rows for weights of their own."""
+
+LARGE = 1 << 22
+"""Evidence of more cells than this is held in single precision."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """The rows that candidates are fitted on.
+
+    Parameters
+    ----------
+    evidence : float array (classes, rows, terms)
+        Leave-one-out evidence, centred over the classes.
+    log_prior : float64 array (classes, rows)
+        Leave-one-out log prior.
+    codes : int64 array (rows,)
+    weights : float64 array (rows,)
+    effects : float array (rows, effects), dense or sparse
+        Columns of the value effects.
+    counted : float64 array (terms,)
+        1 for a term that is evidence in its own right, 0 for one that must earn its weight.
+    penalty : float64 array (terms,)
+        Strength of the pull of each weight to its target.
+    temperature : float
+        The temperature of the counted terms.
+    """
+
+    evidence: FloatArray
+    log_prior: FloatArray
+    codes: IntArray
+    weights: FloatArray
+    effects: FloatArray
+    counted: FloatArray
+    penalty: FloatArray
+    temperature: float = 1.0
+
+    @property
+    def target(self) -> FloatArray:
+        """The weight (terms,) that each term has unless the rows say otherwise."""
+        return self.counted * min(1.0, self.temperature)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.evidence)
+
+    @property
+    def has_rivals(self) -> bool:
+        """Whether there are so many classes that rows are told from some of them only."""
+        return self.n_classes > MOST_CLASSES
+
+    @cached_property
+    def counted_evidence(self) -> FloatArray:
+        """The sum of the counted terms (classes, rows)."""
+        return np.asarray(self.evidence @ self.counted.astype(self.evidence.dtype))
+
+    @cached_property
+    def rivals(self) -> IntArray:
+        """The classes that each row is told from (rivals, rows), its own first.
+
+        They are those with the highest scores, and some at equal distances in the order of the scores: a class that is
+        not likely anywhere near a row must not become so unseen.
+        """
+        scores = (self.counted_evidence + self.log_prior).T.astype(np.float32)
+        scores[np.arange(len(self.codes)), self.codes] = np.inf
+        n_rest = self.n_classes - NEAREST
+        middles = NEAREST + ((np.arange(OTHERS) + 0.5) * n_rest / OTHERS).astype(np.int64)
+        places = np.concatenate([np.arange(NEAREST), middles])
+        return np.ascontiguousarray(np.argsort(-scores, axis=1, kind="stable")[:, places].T)
+
+    @property
+    def stands_for(self) -> FloatArray:
+        """How many classes each of the rivals stands for (rivals,)."""
+        return np.concatenate([np.ones(NEAREST), np.full(OTHERS, (self.n_classes - NEAREST) / OTHERS)])
+
+    def rows(self, chosen: AnyArray) -> Design:
+        """Return the design of the chosen rows."""
+        return replace(
+            self,
+            evidence=np.ascontiguousarray(self.evidence[:, chosen]),
+            log_prior=self.log_prior[:, chosen],
+            codes=self.codes[chosen],
+            weights=self.weights[chosen],
+            effects=self.effects[chosen],
+        )
+
+
+def side_by_side(parts: list[FloatArray], n_rows: int, n_cells: int) -> FloatArray:
+    """The effects of all columns (rows, effects): sparse if any is; in single precision beside much evidence."""
+    if any(sparse.issparse(part) for part in parts):
+        joined: FloatArray = sparse.hstack(parts, format="csr")
+        return joined
+    dtype = np.float32 if n_cells > LARGE else np.float64
+    return np.concatenate([np.zeros((n_rows, 0), dtype), *(part.astype(dtype, copy=False) for part in parts)], axis=1)
+
+
+Slopes = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class Scores(Protocol):
+    """Scores of rows as a linear function of bias (classes,), weights (1 or classes, terms), effects."""
+
+    codes: IntArray
+    weights: FloatArray
+
+    def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
+        """The scores (classes, rows)."""
+
+    def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
+        """What residuals (classes, rows) of the scores are by bias, weights (1 or classes, terms) and effects."""
+
+
+def scores_of(design: Design, chosen: AnyArray | slice = slice(None)) -> Scores:
+    """The scores of chosen rows of a design, in the form that costs least."""
+    if design.has_rivals:
+        return RivalScores(design, np.arange(len(design.codes))[chosen])
+    part = design if isinstance(chosen, slice) else design.rows(chosen)
+    return TwoClassScores(part) if part.n_classes == 2 else AllScores(part)
+
+
+class AllScores:
+    """Every row under every class."""
+
+    def __init__(self, design: Design) -> None:
+        self.evidence, self.log_prior, self.codes = design.evidence, design.log_prior, design.codes
+        self.effects, self.weights = design.effects, design.weights
+
+    def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
+        """The scores (classes, rows)."""
+        weights = weights.astype(self.evidence.dtype, copy=False)
+        if len(weights) > 1:
+            scores = np.matmul(self.evidence, weights[:, :, None])[:, :, 0]
+        else:
+            scores = self.evidence @ weights[0]
+        scores = scores + self.log_prior + bias[:, None]
+        if effects.size:
+            scores += (self.effects @ effects.T.astype(self.effects.dtype, copy=False)).T
+        return np.asarray(scores)
+
+    def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
+        """What residuals (classes, rows) of the scores are by bias, weights (1 or classes, terms) and effects."""
+        single = residual.astype(self.evidence.dtype, copy=False)
+        of_weights = np.matmul(single[:, None, :], self.evidence)[:, 0, :]
+        if not by_class:
+            of_weights = of_weights.sum(axis=0, keepdims=True)
+        if not with_effects:
+            return residual.sum(axis=1), of_weights, np.zeros((len(residual), 0))
+        return residual.sum(axis=1), of_weights, residual.astype(self.effects.dtype, copy=False) @ self.effects
+
+
+class TwoClassScores:
+    """Rows under two classes: centred evidence is opposite in them, and so are residuals."""
+
+    def __init__(self, design: Design) -> None:
+        self.evidence, self.log_prior, self.codes = design.evidence[0], design.log_prior, design.codes
+        self.effects, self.weights = design.effects, design.weights
+
+    def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
+        """The scores (classes, rows), up to a constant for each row."""
+        half = self.evidence @ weights.mean(axis=0).astype(self.evidence.dtype)
+        if effects.size:
+            half = half + self.effects @ (0.5 * (effects[0] - effects[1])).astype(self.effects.dtype)
+        return np.asarray(np.stack([half, -half]) + self.log_prior + bias[:, None])
+
+    def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
+        """What residuals (classes, rows) of the scores are by bias, weights (1 or classes, terms) and effects."""
+        first = residual[0].astype(self.evidence.dtype) @ self.evidence
+        of_weights = np.stack([first, first]) if by_class else 2.0 * first[None]
+        if not with_effects:
+            return residual.sum(axis=1), of_weights, np.zeros((2, 0))
+        of_effects = residual[0].astype(self.effects.dtype) @ self.effects
+        return residual.sum(axis=1), of_weights, np.stack([of_effects, -of_effects])
+
+
+class RivalScores:
+    """Rows under their own class, which is the first, its nearest rivals, and some that stand for the rest."""
+
+    def __init__(self, design: Design, rows: IntArray) -> None:
+        self.n_classes, self.codes = design.n_classes, np.zeros(len(rows), dtype=np.int64)
+        self.rivals = design.rivals[:, rows]
+        self.evidence = design.evidence[self.rivals, rows]
+        self.log_prior = design.log_prior[self.rivals, rows] + np.log(design.stands_for)[:, None]
+        self.effects, self.weights = design.effects[rows], design.weights[rows]
+
+    def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
+        """The scores (rivals, rows)."""
+        scores = self.evidence @ weights[0].astype(self.evidence.dtype) + self.log_prior + bias[self.rivals]
+        if effects.size:
+            scores += self._said_by_effects(effects)
+        return np.asarray(scores)
+
+    def _said_by_effects(self, effects: FloatArray) -> FloatArray:
+        """The effects' scores (rivals, rows): of few effects one by one, of many for all classes at once."""
+        if effects.shape[1] > NEAREST or sparse.issparse(self.effects):
+            return np.take_along_axis(np.asarray(self.effects @ effects.T), self.rivals.T, axis=1).T
+        said = np.zeros(self.rivals.shape)
+        for column, effect in zip(self.effects.T, effects.T, strict=True):
+            said += column * effect[self.rivals]
+        return said
+
+    def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
+        """What residuals (rivals, rows) of the scores are by bias, weights (1, terms) and effects."""
+        of_bias: FloatArray = np.bincount(self.rivals.ravel(), residual.ravel(), self.n_classes).astype(np.float64)
+        flat = self.evidence.reshape(-1, self.evidence.shape[2])
+        of_weights = (residual.ravel().astype(flat.dtype) @ flat)[None]
+        if not with_effects:
+            return of_bias, of_weights, np.zeros((self.n_classes, 0))
+        n_rivals, n_rows = residual.shape
+        ends = n_rivals * np.arange(n_rows + 1)
+        table = sparse.csr_array((residual.T.ravel(), self.rivals.T.ravel(), ends), shape=(n_rows, self.n_classes))
+        return of_bias, of_weights, np.asarray(_dense(table.T @ self.effects))
+
+
+def _dense(found: AnyArray) -> AnyArray:
+    return found.toarray() if sparse.issparse(found) else found  # type: ignore[attr-defined]
