@@ -315,7 +315,7 @@ def check(model: NaiveBayes, X: TableLike) -> Checked:
     require_rows(table, to_learn=False)
     if table.n_rows < 2:
         raise InputError("drift.check needs at least two rows: of one row nothing can be said about its distribution.")
-    before, after = _over_classes(model.statistics_), _counted(model, table)
+    before, after = _over_classes(model.statistics_), _counted_unlabelled(model, table)
     changes = {one["column"]: one for one in _column_records(before, after, model.families_)}
     shares = _shares(model, table, before, after)
     silent = {"bits": 0.0, "expected": 0.0, "p_value": 1.0}
@@ -342,7 +342,7 @@ def _over_classes(statistics: Statistics) -> Statistics:
 EVERYONE = np.array(["all rows"], dtype=object)
 
 
-def _counted(model: NaiveBayes, table: Table) -> Statistics:
+def _counted_unlabelled(model: NaiveBayes, table: Table) -> Statistics:
     """What a model would have learnt of rows that are all of one class."""
     table, positions = model.schema_.matched(table)
     target = Target(EVERYONE, np.zeros(table.n_rows, dtype=np.int64), None)
