@@ -46,6 +46,7 @@ OF_DATA = {
     "Tuning": lambda X: tune(NaiveBayes("textbook"), X, CLASSES, {"smoothing": [1, "none"], "prior": [None]}, folds=3),
     "ForwardSelection": lambda X: selection.forward_selection(NaiveBayes("textbook"), X, CLASSES),
     "Correlated": lambda X: selection.drop_correlated(X)[1],
+    "Checked": lambda X: drift.check(textbook(X), X),
     "Check": lambda X: naively.check(X, CLASSES),
     "Evaluation": lambda X: naively.evaluate(textbook(X), X, CLASSES),
     "Comparison": lambda X: naively.compare(X, CLASSES, {MARKUP: NaiveBayes("textbook")}, folds=2),
