@@ -39,7 +39,10 @@ def main() -> None:
         console.print(f"[dim]{row.__name__} ...[/]")
         result = row(scale)
         if result is None:
-            console.print(f"[yellow]{row.__name__} is left out: its data is not in {SHARED} (see NAIVELY_DATA).[/]")
+            console.print(
+                f"[yellow]{row.__name__} is left out: what it needs is not there (its data in {SHARED}, see "
+                "NAIVELY_DATA; for Spark the extra 'spark' and Java).[/]"
+            )
         else:
             results.append(result)
     console.print(console_table(results, bandwidth, scale.judged))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench import categorical, drop_ins, frames, gaussian, memory, prose, startup, stream, text
+from bench import categorical, drop_ins, files, frames, gaussian, memory, prose, spark, startup, stream, text
 from bench.measure import Scale
 from bench.result import Result
 
@@ -37,14 +37,23 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     drop_ins.drop_in_multinomial_predict,
     frames.mixed_fit_pandas,
     frames.mixed_fit_polars,
+    files.files_fit_textbook,
+    files.files_fit_auto,
+    files.files_annotate,
+    files.files_memory_textbook,
+    files.files_memory_auto,
     stream.partial_fit_arrays,
     stream.partial_fit_pandas,
     stream.single_row_latency,
     memory.memory_of_fit_float64,
     memory.memory_of_fit_float32,
     memory.memory_of_fit_f_order,
+    spark.spark_fit_gaussian,
     startup.import_is_light,
     startup.version_time,
     startup.first_demo,
     startup.first_iris,
+    startup.frozen_answer,
+    startup.slowest_round,
+    startup.first_prose,
 ]

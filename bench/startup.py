@@ -6,6 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
+from bench.data import SHARED
 from bench.measure import Scale, run_process, run_python, side_by_side
 from bench.result import Result, at_most, duration
 
@@ -60,4 +63,82 @@ def first_iris(scale: Scale) -> Result:
         peer_name="scikit-learn",
         notes=f"with recipe='auto': {duration(times['auto'])}",
         targets=[at_most(1.5, "x scikit-learn's process", times["ours"] / times["peer"])],
+    )
+
+
+FROZEN = "from naively import load; load({path!r}).predict_proba([{row!r}])"
+LOOP = """
+import time, pandas
+from naively import NaiveBayes
+table, slowest = pandas.read_csv({path!r}), 0.0
+for _ in range(60):
+    start = time.perf_counter()
+    NaiveBayes({recipe!r}).fit(table, "target").predict(table)
+    slowest = max(slowest, time.perf_counter() - start)
+print(slowest)
+"""
+PROSE = """
+import time, numpy as np, pandas
+from naively import NaiveBayes
+from naively.families import Text
+random = np.random.default_rng(0)
+words = np.array([f"word{place}" for place in range(3000)])
+table = {f"x{place}": random.normal(size=9000) for place in range(9)}
+table |= {f"c{place}": random.choice(list("abcdef"), 9000) for place in range(8)}
+table["text"] = [" ".join(random.choice(words, 20)) for _ in range(9000)]
+y = np.where(table["x0"] + (table["c0"] == "a") > 0, "yes", "no")
+table = pandas.DataFrame(table)
+model = NaiveBayes(families={"text": Text()}).fit(table, y)
+start = time.perf_counter()
+model.predict(table)
+print(time.perf_counter() - start)
+"""
+
+
+def frozen_answer(scale: Scale) -> Result:
+    from naively import NaiveBayes
+
+    random = np.random.default_rng(0)
+    table = {f"x{place}": random.normal(size=4000) for place in range(10)}
+    table |= {f"c{place}": random.choice(list("abcdef"), 4000) for place in range(10)}
+    model = NaiveBayes().fit(table, np.where(table["x0"] + (table["c0"] == "a") > 0, "yes", "no"))
+    row = {name: cells[0].item() for name, cells in table.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.json")
+        model.save(path, rows=False)
+        times = side_by_side(
+            scale,
+            ours=lambda: run_python(FROZEN.format(path=path, row=row)),
+            peer=lambda: run_python("import sklearn.naive_bayes"),
+        )
+    return Result(
+        work="load a frozen auto model of 20 columns and answer one row, the whole process",
+        ours=times["ours"],
+        peer=times["peer"],
+        peer_name="importing scikit-learn",
+        targets=[at_most(1.3, "x importing scikit-learn", times["ours"] / times["peer"])],
+    )
+
+
+def slowest_round(_: Scale) -> Result:
+    path = str(SHARED / "german-credit.csv")
+    slowest = {}
+    for recipe in ("textbook", "auto"):
+        with tempfile.TemporaryDirectory() as cache:
+            slowest[recipe] = float(run_python(LOOP.format(path=path, recipe=recipe), {"NUMBA_CACHE_DIR": cache}))
+    return Result(
+        work="the slowest of 60 rounds of fit + predict on german-credit, auto, nothing compiled or cached",
+        ours=slowest["auto"],
+        notes=f"with recipe='textbook': {duration(slowest['textbook'])}",
+        targets=[at_most(1, "s", max(slowest.values()))],
+    )
+
+
+def first_prose(_: Scale) -> Result:
+    with tempfile.TemporaryDirectory() as cache:
+        seconds = float(run_python(PROSE, {"NUMBA_CACHE_DIR": cache}))
+    return Result(
+        work="the first predict after fit, 9,000 x 18 with a column of prose, auto, nothing compiled or cached",
+        ours=seconds,
+        targets=[at_most(2, "s", seconds)],
     )

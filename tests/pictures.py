@@ -8,23 +8,34 @@ from matplotlib import pyplot
 from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
-from naively import NaiveBayes, tune
+from naively import NaiveBayes
 from naively._scoring.calibration import calibration
 from naively.demo import penguins
 from naively.families import Gaussian
 from naively.plots import (
+    plot_bayes_error,
+    plot_confusion,
+    plot_copies,
     plot_decision_surface,
     plot_densities,
+    plot_drift,
+    plot_effect,
     plot_evidence,
     plot_images,
+    plot_importance,
+    plot_nomogram,
+    plot_outliers,
+    plot_precision_recall,
+    plot_prior,
     plot_reliability,
+    plot_roc,
+    plot_smoothing,
     plot_ties,
+    plot_words,
 )
-from naively.plots._axes import COLOURS
+from naively.plots._axes import SOFT
 
 DATA = Path(__file__).parent / "reference" / "data"
-BLUE, RED, GREEN = COLOURS[:3]
-GREY = "#777777"
 
 
 def read(name):
@@ -34,6 +45,14 @@ def read(name):
     return rows, [row.pop("target") for row in rows]
 
 
+def typed(rows):
+    """Rows with numbers where a column holds nothing but numbers."""
+    return [
+        {name: float(cell) if cell.replace(".", "", 1).isdigit() else cell for name, cell in row.items()}
+        for row in rows
+    ]
+
+
 def figure(n_rows=1, n_columns=1, size=(4.8, 3.2)):
     return pyplot.subplots(n_rows, n_columns, figsize=size, layout="constrained")
 
@@ -41,7 +60,7 @@ def figure(n_rows=1, n_columns=1, size=(4.8, 3.2)):
 def ties():
     """The four ties of Gaussian variances: straight boundaries where variances do not depend on the class."""
     iris = load_iris(as_frame=True)
-    axes = plot_ties(iris.data[::5], iris.target_names[iris.target[::5]], ("sepal length (cm)", "sepal width (cm)"))
+    axes = plot_ties(iris.data[::7], iris.target_names[iris.target[::7]], ("sepal length (cm)", "sepal width (cm)"))
     for ax in np.ravel(axes)[1:]:
         ax.get_legend().remove()
     return axes[0, 0].figure
@@ -73,37 +92,17 @@ def copies():
     rng = np.random.default_rng(0)
     y = np.arange(2000) % 2
     x = rng.normal(size=2000) + y
-    numbers = np.arange(1, 9)
-
-    def probability(recipe, n):
-        model = NaiveBayes(recipe).fit(np.column_stack([x] * n), y)
-        return model.predict_proba([[1.0] * n])[0, 1]
-
-    fig, ax = figure()
+    ax = plot_copies(x, y, value=1.0)
     truth = stats.norm.pdf(0) / (stats.norm.pdf(0) + stats.norm.pdf(1))
-    ax.axhline(truth, color=GREY, linewidth=0.8, label="the truth")
-    for recipe, colour in (("textbook", RED), ("auto", BLUE)):
-        ax.plot(numbers, [probability(recipe, n) for n in numbers], "o-", color=colour, markersize=4, label=recipe)
-    ax.set(xlabel="number of copies of the column", ylabel="probability of class 1", ylim=(0.5, 1.01))
-    ax.legend()
-    return fig
+    ax.axhline(truth, color=SOFT, linewidth=0.9, linestyle=(0, (4, 3)), label="the truth")
+    ax.legend(frameon=False, fontsize="small")
+    return ax.figure
 
 
 def prior():
     """Moving the class prior moves the threshold: precision against recall, leave-one-out."""
     X, y = load_breast_cancer(return_X_y=True)
-    model = NaiveBayes("textbook").fit(X[:, :4], y)
-    log_odds = np.diff(model.loo(X[:, :4], y), axis=1)[:, 0] - np.diff(np.log(model.class_prior_))[0]
-    shares = np.linspace(0.02, 0.98, 49)
-    positive = log_odds[None, :] + np.log(shares / (1 - shares))[:, None] > 0
-    precision, recall = positive[:, y == 1].sum(axis=1) / positive.sum(axis=1), positive[:, y == 1].mean(axis=1)
-    fig, ax = figure()
-    ax.plot(shares, precision, color=BLUE, label="precision")
-    ax.plot(shares, recall, color=RED, label="recall")
-    ax.axvline(y.mean(), color=GREY, linewidth=0.8, linestyle=":", label="class frequency")
-    ax.set(xlabel="prior probability of the class", ylabel="share")
-    ax.legend()
-    return fig
+    return plot_prior(NaiveBayes("textbook").fit(X[:, :4], y), X[:, :4], y, left_out=True).figure
 
 
 def bayes_error():
@@ -111,25 +110,7 @@ def bayes_error():
     rng = np.random.default_rng(1)
     start = rng.normal(size=(40, 4)) + np.repeat([[0.0], [0.8]], 20, axis=0)
     truth = NaiveBayes("textbook").fit(start, np.repeat([0, 1], 20))
-    best = truth.bayes_error(20_000, seed=0)
-    rows, _ = truth.sample(10_000, seed=1)
-    doubt = 1 - truth.predict_proba(rows)
-    sizes = np.array([10, 20, 50, 100, 200, 500, 1000, 5000, 20_000])
-
-    def error(n):
-        """The mean error of ten models of n rows, by the true probabilities."""
-        errors = []
-        for seed in range(10):
-            X, y = truth.sample(n, y=np.arange(n) % 2, seed=seed)
-            errors.append(doubt[np.arange(len(rows)), NaiveBayes("textbook").fit(X, y).predict(rows)].mean())
-        return np.mean(errors)
-
-    fig, ax = figure()
-    ax.axhline(best.error, color=GREY, linewidth=0.8, label="Bayes error")
-    ax.semilogx(sizes, [error(n) for n in sizes], "o-", color=BLUE, markersize=4, label="fitted model")
-    ax.set(xlabel="rows learnt", ylabel="error")
-    ax.legend()
-    return fig
+    return plot_bayes_error(truth, (10, 20, 50, 100, 200, 500, 1000, 5000, 20_000)).figure
 
 
 def reliability():
@@ -139,9 +120,7 @@ def reliability():
     codes = np.unique(y, return_inverse=True)[1]
     plain = calibration(NaiveBayes("textbook").fit(X, y).loo(X, y), codes)
     fig, ax = figure(size=(4.8, 4.0))
-    plot_reliability({"auto": NaiveBayes("auto").fit(X, y), "textbook": plain}, ax).set(
-        xlim=(0.4, 1.03), ylim=(0.4, 1.03)
-    )
+    plot_reliability({"auto": NaiveBayes("auto").fit(X, y), "textbook": plain}, ax=ax)
     return fig
 
 
@@ -151,15 +130,7 @@ def smoothing():
     weights = np.array([float(row.pop("count")) for row in rows])
     sample = np.random.default_rng(0).choice(len(rows), 30, p=weights / weights.sum())
     few, y = [rows[place] for place in sample], [survived[place] for place in sample]
-    taus = np.geomspace(0.01, 100, 25)
-    result = tune(NaiveBayes("textbook"), few, y, {"smoothing": taus.tolist()}, folds="loo", scoring="log_loss")
-    fig, ax = figure()
-    ax.semilogx(taus, result.scores["log_loss"][:, 0], color=BLUE)
-    for tau, name in ((1.0, "Laplace"), (0.5, "Jeffreys")):
-        ax.axvline(tau, color=GREY, linewidth=0.8, linestyle=":")
-        ax.annotate(name, (tau, ax.get_ylim()[1]), rotation=90, va="top", ha="right", fontsize="small", color=GREY)
-    ax.set(xlabel="pseudo-count tau", ylabel="log-loss of left-out rows (nats)")
-    return fig
+    return plot_smoothing(NaiveBayes("textbook"), few, y).figure
 
 
 def digits():
@@ -178,27 +149,93 @@ def evidence():
     rows, species = penguins()
     model = NaiveBayes("auto").fit(rows, species)
     place = species.index("Chinstrap")
-    fig, ax = figure(size=(5.2, 2.8))
+    fig, ax = figure(size=(6.0, 3.0))
     plot_evidence(model.explain(rows[place : place + 1]), ax=ax)
     return fig
 
 
 def outliers():
     """The log-density of rows: low for what is unlike all that was learnt."""
-    X, y = load_iris(return_X_y=True)
-    X = X[::2, 2:]
-    model = NaiveBayes("textbook").fit(X, y[::2])
-    odd = np.array([[3.2, 2.3], [6.5, 0.4]])
-    fig, ax = figure()
-    grid_x, grid_y = np.linspace(0.5, 7.5, 50), np.linspace(-0.2, 2.8, 50)
-    cells = np.stack(np.meshgrid(grid_x, grid_y), axis=-1).reshape(-1, 2)
-    scores = np.maximum(model.score_samples(cells), -30).reshape(50, 50)
-    ax.contourf(grid_x, grid_y, scores, levels=[-30, -20, -10, -5, -2, 3], cmap="Blues")
-    ax.plot(*X.T, ".", color=GREY, markersize=3, label="learnt")
-    ax.plot(*odd.T, "x", color=RED, label="outliers")
-    ax.set(xlabel="petal length (cm)", ylabel="petal width (cm)")
-    ax.legend(loc="upper left")
+    iris = load_iris(as_frame=True)
+    X = iris.data.iloc[::2, 2:]
+    model = NaiveBayes("textbook").fit(X, iris.target[::2])
+    return plot_outliers(model, X, X.iloc[:2].assign(**{X.columns[0]: [3.2, 6.5], X.columns[1]: [2.3, 0.4]})).figure
+
+
+# -- the gallery -----------------------------------------------------------------------------------------------------
+
+
+def model():
+    """All columns of a model, the most informative first."""
+    return NaiveBayes().fit(*penguins()).plot()[0].figure
+
+
+def effect():
+    """What a column says for each class, over the rows that stand behind it."""
+    fig, (left, right) = figure(1, 2, (7.6, 3.0))
+    fitted = NaiveBayes().fit(*penguins())
+    plot_effect(fitted, "bill_length_mm", ax=left)
+    plot_effect(fitted, "island", ax=right).get_legend().remove()
     return fig
 
 
-PICTURES = (ties, surface, densities, copies, prior, bayes_error, reliability, smoothing, digits, evidence, outliers)
+def nomogram():
+    """What every value adds, and a row on the scales."""
+    rows, y = read("german-credit")
+    row = {"checking_status": "<0", "duration": "24", "credit_history": "existing paid", "purpose": "new car"}
+    return plot_nomogram(NaiveBayes().fit(typed(rows), y), "bad", row=typed([{**rows[0], **row}])[0]).figure
+
+
+def importance():
+    """Which columns tell most of the class."""
+    rows, y = read("german-credit")
+    return plot_importance(NaiveBayes().fit(typed(rows), y), most=12).figure
+
+
+def categories():
+    """A column with many long values."""
+    rows, y = read("german-credit")
+    fig, ax = figure(size=(5.6, 4.2))
+    plot_densities(NaiveBayes().fit(typed(rows), y), "purpose", ax)
+    return fig
+
+
+def confusion():
+    """Which classes are taken for which, on left-out rows."""
+    X, y = load_digits(return_X_y=True)
+    X = X[:, X.std(axis=0) > 0.5]
+    return plot_confusion(NaiveBayes("textbook").fit(X, y), X, y, left_out=True).figure
+
+
+def roc():
+    """ROC, and precision and recall, of two recipes on rows that they have not learnt."""
+    rows, y = read("german-credit")
+    rows = typed(rows)
+    models = {recipe: NaiveBayes(recipe).fit(rows[::2], y[::2]) for recipe in ("auto", "textbook")}
+    fig, (left, right) = figure(1, 2, (8.0, 3.8))
+    plot_roc(models, rows[1::2], y[1::2], "bad", left)
+    plot_precision_recall(models, rows[1::2], y[1::2], "bad", right)
+    return fig
+
+
+def drift():
+    """What has changed from the first half of the rows to the second."""
+    X, y = load_iris(return_X_y=True)
+    first = NaiveBayes().fit(X[::2], y[::2])
+    return plot_drift(first, NaiveBayes().fit(X[1::2] + np.array([0.0, 0.0, 0.4, 0.0]), y[1::2])).figure
+
+
+def words():
+    """The words that say most for each class."""
+    texts = ["win a free prize now", "free cash prize, call now", "call now to win", "cheap pills, free shipping"]
+    texts += ["are you home for lunch", "call me after lunch", "home late, see you", "lunch at home?"]
+    fitted = NaiveBayes("textbook", families="text").fit(
+        {"text": texts * 3}, ["spam"] * 4 + ["ham"] * 4 + (["spam"] * 4 + ["ham"] * 4) * 2
+    )
+    return plot_words(fitted, most=8)[0].figure
+
+
+PICTURES = (
+    *(ties, surface, densities, copies, prior, bayes_error, reliability, smoothing, digits, evidence, outliers),
+    *(model, effect, nomogram, importance, categories, confusion, roc, drift, words),
+)

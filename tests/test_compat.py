@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse, stats
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
+import naively
 from naively import NaiveBayes, compat, load
 from naively.errors import InputTypeError, ParameterError
 from naively.families import (
@@ -340,7 +342,9 @@ def test_priors_are_weights_in_class_order_or_by_class():
     [
         (lambda: compat.e1071(threshold=0), "threshold above 0"),
         (lambda: compat.e1071(eps=1), "eps below 1"),
-        (lambda: compat.klar(usekernel=True, bw="SJ"), "'silverman', 'nrd0' or a number"),
+        (lambda: compat.klar(usekernel=True, bw="sj"), "'nrd0', 'silverman', 'ucv' or a number"),
+        (lambda: compat.klar(interpolate="yes"), "interpolate must be True or False"),
+        (lambda: compat.weka(kernel="K"), "kernel must be True or False"),
         (lambda: compat.naivebayes(usekernel=True, kernel="bell"), "must be one of 'gaussian'"),
         (lambda: compat.naivebayes(usekernel=True, adjust=0), "above 0"),
         (lambda: compat.clop("rows"), "'classes' or 'features'"),
@@ -371,3 +375,72 @@ def test_the_options_are_those_of_the_families():
     assert families.numbers == Thresholded(Kernel("nrd0", 1, background=False, points=512))
     assert families.counts == Thresholded(Poisson("events"))
     assert compat.clop().families.binary == Bernoulli()
+
+
+# -- Weka and R's print -----------------------------------------------------------------------------------------------
+
+SPACE = " "
+"""R ends the lines of a vector with a space."""
+
+PRINTED = f"""
+Naive Bayes Classifier for Discrete Predictors
+
+Call:
+naiveBayes.default(x = X, y = Y, laplace = 0)
+
+A-priori probabilities:
+Y
+    setosa versicolor  virginica{SPACE}
+ 0.3333333  0.3333333  0.3333333{SPACE}
+
+Conditional probabilities:
+            Sepal.Length
+Y             [,1]      [,2]
+  setosa     5.006 0.3524897
+  versicolor 5.936 0.5161711
+  virginica  6.588 0.6358796
+"""
+
+
+def test_a_fitted_e1071_prints_as_in_r():
+    iris = load_iris()
+    y = np.array(["setosa", "versicolor", "virginica"])[iris.target]
+    model = compat.e1071()
+    assert str(model) == repr(model) == "e1071()"
+    model.fit({"Sepal.Length": iris.data[:, 0]}, y)
+    assert str(model) == PRINTED
+
+
+def test_a_table_of_counts_prints_as_in_r():
+    X = {"Sex": ["Female", "Male", "Female", "Male"]}
+    model = compat.e1071().fit(X, ["No", "No", "Yes", "Yes"], sample_weight=[126, 1364, 344, 367])
+    assert str(model).partition("Conditional probabilities:\n")[2].splitlines()[:4] == [
+        "     Sex",
+        "Y         Female       Male",
+        "  No  0.08456376 0.91543624",
+        "  Yes 0.48382560 0.51617440",
+    ]
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+def test_weka_learns_in_batches_and_answers_for_anything(kernel, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)).round(1), np.arange(60) % 3
+    X[::7, 0] = np.nan
+    whole = compat.weka(kernel=kernel).fit(X, y)
+    parts = compat.weka(kernel=kernel).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    asked = np.array([[0.3, np.nan], [1e6, -1e6], [np.nan, np.nan]])
+    np.testing.assert_array_equal(whole.predict_proba(asked), parts.predict_proba(asked))
+    assert np.isfinite(whole.predict_proba(asked)).all()
+    whole.save(tmp_path / "w.json")
+    np.testing.assert_array_equal(naively.load(tmp_path / "w.json").predict_proba(asked), whole.predict_proba(asked))
+    np.testing.assert_array_equal(
+        whole.forget(X[:20], y[:20]).predict_proba(asked), compat.weka(kernel).fit(X[20:], y[20:]).predict_proba(asked)
+    )
+
+
+def test_weka_with_a_constant_column_and_a_class_without_values():
+    model = compat.weka().fit([[1.0, np.nan], [1.0, 2.0], [1.0, 3.0]], ["a", "b", "b"])
+    answers = model.predict_proba([[1.0, 2.5], [5.0, np.nan]])
+    assert np.isfinite(answers).all()
+    assert answers[1].tolist() == pytest.approx([0.4, 0.6])  # all of one value: the classes do not differ in it

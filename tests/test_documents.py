@@ -43,5 +43,20 @@ def test_every_picture_is_shown():
 
 def test_every_erratum_is_listed_with_its_check():
     rows = re.findall(r"^\| E(\d+) \|.*\]\(([^)\s]+)\)[^|]*\|$", prose(ROOT / "docs" / "errata.md"), flags=re.MULTILINE)
-    assert [int(number) for number, _ in rows] == list(range(1, 34))
+    assert [int(number) for number, _ in rows] == list(range(1, 38))
     assert all("#" in link for _, link in rows)
+
+
+def test_every_erratum_of_the_notes_has_its_page():
+    table = (ROOT / "docs" / "lecture_notes.md").read_text(encoding="utf-8").partition("## 10. Where each page")[2]
+    assert {int(number) for number in re.findall(r"\bE(\d+)\b", table)} == set(range(1, 38))
+
+
+def test_every_section_of_the_course_has_a_page_of_the_notes():
+    course = ROOT / "docs" / "lecture_notes.md"
+    text, _, table = course.read_text(encoding="utf-8").partition("## 10. Where each page")
+    own = {"in-between-a-tree", "drawing-judging-and-completing-rows", "how-sure-of-a-probability"}
+    own |= {"the-same-answers-as-scikit-learn", "the-prior-estimated-given-uniform-or-found"}  # beyond the notes
+    headings = re.findall(r"^### (.+)$", text, flags=re.MULTILINE)
+    sections = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert sections - own == set(re.findall(r"\(#([^)]+)\)", table)) - {"naive-bayes-the-course"}

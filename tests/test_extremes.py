@@ -76,6 +76,7 @@ def test_a_million_categories():
     assert (model.predict(codes[:1000, None]) == y[:1000]).all()
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_a_hundred_thousand_categories_of_text():
     names = [f"user {place}" for place in range(100_000)]
     y = [place % 2 for place in range(100_000)]
@@ -85,6 +86,7 @@ def test_a_hundred_thousand_categories_of_text():
     assert np.isfinite(model.predict_proba(pl.DataFrame({"user": ["stranger"]}))).all()
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_ten_thousand_classes():
     n = 10_000
     y = np.repeat(np.arange(n), 2)
@@ -96,6 +98,7 @@ def test_ten_thousand_classes():
     np.testing.assert_allclose(model.predict_proba(X[:3]).sum(axis=1), 1.0, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_ten_thousand_classes_of_text_learnt_in_two_batches():
     labels = [f"class {place}" for place in range(10_000)]
     X = np.arange(10_000.0)[:, None]

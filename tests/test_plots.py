@@ -9,19 +9,46 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
-from naively import NaiveBayes
+from naively import NaiveBayes, drift
 from naively._scoring.calibration import calibration
+from naively._table.read import read_table
 from naively.demo import penguins
 from naively.errors import ParameterError, RecipeError
-from naively.families import Bernoulli, Binned, Gaussian, Kernel, Multinomial, Poisson, Stacked, StudentT
+from naively.families import (
+    Bernoulli,
+    Binned,
+    Gaussian,
+    Joint,
+    Kernel,
+    Multinomial,
+    Poisson,
+    Stacked,
+    StudentT,
+    Text,
+)
 from naively.plots import (
+    plot_bayes_error,
+    plot_confusion,
+    plot_copies,
     plot_decision_surface,
     plot_densities,
+    plot_drift,
+    plot_effect,
     plot_evidence,
     plot_images,
+    plot_importance,
+    plot_model,
+    plot_nomogram,
+    plot_outliers,
+    plot_precision_recall,
+    plot_prior,
     plot_reliability,
+    plot_roc,
+    plot_smoothing,
     plot_ties,
+    plot_words,
 )
 from tests.models import textbook
 
@@ -46,6 +73,7 @@ def boundary(ax):
 # -- Decision surfaces ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_the_boundary_is_where_two_classes_are_equally_probable():
     model = textbook().fit(X[TWO], Y[TWO])
     ax = drawn(plot_decision_surface(model, X[TWO], Y[TWO], columns=(1, 3)))
@@ -110,6 +138,7 @@ def test_rows_without_the_columns():
 
 
 @pytest.mark.parametrize("family", [Gaussian(), StudentT(), Kernel()])
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_curves_are_the_densities(family):
     model = textbook(families=family).fit(X, Y)
     ax = drawn(plot_densities(model, 2))
@@ -127,11 +156,25 @@ def test_bins_are_steps():
 
 
 @pytest.mark.parametrize(
-    ("recipe", "family"), [("auto", None), ("textbook", Stacked()), ("textbook", Kernel(scores=True))]
+    ("recipe", "family"), [("auto", None), ("fast", None), ("textbook", Stacked()), ("textbook", Kernel(scores=True))]
 )
-def test_evidence_where_there_is_no_density(recipe, family):
-    model = NaiveBayes(recipe, families=family).fit(X, Y)
-    assert drawn(plot_densities(model, 0)).get_ylabel() == "evidence (nats)"
+def test_where_the_evidence_is_no_density_the_expected_one_is_drawn_over_the_rows(recipe, family):
+    ax = drawn(plot_densities(NaiveBayes(recipe, families=family).fit(X, Y), 0))
+    assert ax.get_ylabel() == "density"
+    assert len(ax.patches) == 3
+    for line, rows in zip(ax.get_lines(), ax.patches, strict=True):
+        assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1, abs=0.1)
+        values, edges, _ = rows.get_data()
+        assert (values * np.diff(edges)).sum() == pytest.approx(1)
+
+
+def test_counts_that_share_a_total_have_evidence_in_nats():
+    model = textbook(families=Multinomial()).fit(X, Y)
+    ax = drawn(plot_densities(model, 0))
+    assert ax.get_ylabel() == "evidence (nats)"
+    line = ax.get_lines()[0]
+    share = model.parameters()["x0"]["probability"][0]
+    np.testing.assert_allclose(line.get_ydata(), line.get_xdata() * np.log(share), atol=1e-9)
 
 
 @pytest.mark.parametrize("recipe", ["textbook", "auto"])
@@ -240,3 +283,183 @@ def test_bars_of_counts_are_probabilities_in_a_recipe_that_weighs_them():
         heights = [sum(bar.get_height() for bar in bars) for bars in ax.containers]
         assert ax.get_ylabel() == "probability"
         np.testing.assert_allclose(heights, 1.0, atol=0.01)
+
+
+# -- A whole model ----------------------------------------------------------------------------------------------------
+
+
+def test_all_columns_by_information():
+    model = NaiveBayes().fit(ROWS, SPECIES)
+    axes = model.plot(most=4)
+    assert [ax.get_xlabel() for ax in axes] == list(model.rank_features()["column"])[:4]
+    drawn(axes[0])
+    _, given = pyplot.subplots(1, 2)
+    assert list(plot_model(model, 2, given)) == list(given)
+    with pytest.raises(ParameterError, match="needs 4 Axes, got 2"):
+        plot_model(model, 4, given)
+    joined = textbook(factors=[Joint("bill_length_mm", "bill_depth_mm")]).fit(ROWS, SPECIES)
+    assert len(plot_model(joined)) == 4
+    with pytest.raises(ParameterError, match="No column"):
+        plot_model(textbook(families="text").fit({"text": ["a b", "c d"]}, [0, 1]))
+
+
+def test_importance_is_the_ranking():
+    model = NaiveBayes().fit(ROWS, SPECIES)
+    ax = drawn(plot_importance(model))
+    ranked = model.rank_features()
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(ranked["column"])
+    np.testing.assert_allclose([bar.get_width() for bar in ax.containers[0]], np.maximum(ranked["score"], 0))
+    assert drawn(plot_importance(model, "effect", 2)).get_xlabel() == "effect"
+
+
+def test_words_are_those_that_speak_for_a_class():
+    texts = ["free prize now", "free cash now", "home for lunch", "lunch after home"]
+    model = textbook(families={"text": "text"}).fit({"text": texts, "n": [1.0, 2.0, 3.0, 4.0]}, list("sshh"))
+    ham, spam = plot_words(model, most=2)
+    assert [tick.get_text() for tick in drawn(ham).get_yticklabels()] == ["home", "lunch"]
+    assert [tick.get_text() for tick in drawn(spam).get_yticklabels()] == ["free", "now"]
+    said = model._estimated()[0].evidence(read_table({"text": ["free", ""], "n": [None, None]}), None)[:, 0]
+    bits = ((said[0] - said[1]) @ [-1, 1]) / np.log(2)
+    assert spam.containers[0][0].get_width() == pytest.approx(bits)
+    with pytest.raises(ParameterError, match="no column of prose"):
+        plot_words(textbook().fit(X, Y))
+    with pytest.raises(ParameterError, match="'n' holds no prose"):
+        plot_words(model, "n")
+    characters = textbook(families={"text": Text(characters=(2, 2))}).fit({"text": texts}, list("sshh"))
+    with pytest.raises(ParameterError, match="runs of characters"):
+        plot_words(characters)
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "auto", "fast"])
+def test_effects_are_the_evidence_against_the_rest(recipe):
+    model = NaiveBayes(recipe).fit(ROWS, [kind == "Gentoo" for kind in SPECIES])
+    ax = drawn(plot_effect(model, "body_mass_g"))
+    (line,) = [one for one in ax.get_lines() if len(one.get_xdata()) > 9]
+    evidence = model.log_odds(base=False).columns["body_mass_g"](line.get_xdata())[:, 1]
+    np.testing.assert_allclose(line.get_ydata(), evidence / np.log(2), atol=1e-9)
+    bars = drawn(plot_effect(model, "island", target=True))
+    heard = {
+        tick.get_text(): bar.get_width() for tick, bar in zip(bars.get_yticklabels(), bars.containers[0], strict=True)
+    }
+    table = model.log_odds(base=False).columns["island"].table
+    assert heard == pytest.approx({label: ratios[1] / np.log(2) for label, ratios in table.items()})
+
+
+def test_effects_of_many_classes_and_of_no_sum():
+    ax = drawn(plot_effect(NaiveBayes().fit(ROWS, SPECIES), "sex"))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["Adelie", "Chinstrap", "Gentoo"]
+    with pytest.raises(RecipeError, match="strong"):
+        plot_effect(NaiveBayes("strong", kept_rows=200).fit(ROWS, SPECIES), "sex")
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "auto"])
+def test_the_nomogram_marks_the_row_and_has_its_probability(recipe):
+    model = NaiveBayes(recipe).fit(ROWS, SPECIES)
+    row = ROWS[200]
+    ax = drawn(plot_nomogram(model, "Chinstrap", "Adelie", row=row, most=3))
+    p = model.predict_proba([row])[0]
+    shown = float(ax.get_title().split(": ")[1].rstrip("%")) / 100
+    assert shown == pytest.approx(p[1] / (p[0] + p[1]), abs=6e-4)
+    assert len(ax.get_yticks()) == 3
+    drawn(plot_nomogram(model))
+
+
+def test_nomograms_that_cannot_be():
+    model = textbook().fit(ROWS, SPECIES)
+    with pytest.raises(ParameterError, match="another class"):
+        plot_nomogram(model, "Adelie", "Adelie")
+    with pytest.raises(ParameterError, match="only one"):
+        plot_nomogram(textbook().fit([[1.0]], [0]))
+    with pytest.raises(ParameterError, match="No column"):
+        plot_nomogram(textbook(families="text").fit({"text": ["a b", "c d"]}, [0, 1]))
+
+
+def test_long_labels_lie_and_very_many_are_lines():
+    labels = [f"a rather long label, number {place}" for place in range(8)]
+    ax = drawn(plot_densities(textbook().fit({"x": labels}, [0, 1] * 4)))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability", "x")
+    assert "\n" in ax.get_yticklabels()[0].get_text()
+    many = drawn(plot_densities(textbook(families="categorical").fit({"x": list(range(40))}, [0, 1] * 20)))
+    assert len(many.get_lines()) == 2
+
+
+# -- On rows whose class is known -------------------------------------------------------------------------------------
+
+
+def test_confusion_counts_the_rows():
+    model = textbook().fit(X, Y)
+    ax = drawn(plot_confusion(model, X, Y))
+    counts = np.array([int(text.get_text()) for text in ax.texts]).reshape(3, 3)
+    np.testing.assert_array_equal(counts, confusion_matrix(Y, model.predict(X)))
+    left = drawn(plot_confusion(model, X, Y, left_out=True))
+    counts = np.array([int(text.get_text()) for text in left.texts]).reshape(3, 3)
+    np.testing.assert_array_equal(counts, confusion_matrix(Y, model.loo(X, Y).argmax(axis=1)))
+
+
+def test_curves_are_those_of_scikit_learn():
+    model = textbook().fit(X[TWO][:, :2], Y[TWO])
+    scores, wanted = model.predict_proba(X[TWO][:, :2])[:, 1], Y[TWO] == 2
+    (text,) = drawn(plot_roc(model, X[TWO][:, :2], Y[TWO])).get_legend().get_texts()
+    assert text.get_text() == f"2: area {roc_auc_score(wanted, scores):.3f}"
+    (text,) = drawn(plot_precision_recall(model, X[TWO][:, :2], Y[TWO], 2)).get_legend().get_texts()
+    assert text.get_text() == f"2: mean {average_precision_score(wanted, scores):.3f}"
+    both = drawn(plot_roc({"a": model, "b": model}, X[TWO][:, :2], Y[TWO]))
+    assert [one.get_text()[:3] for one in both.get_legend().get_texts()] == ["a 2", "b 2"]
+    assert len(plot_roc(textbook().fit(X, Y), X, Y, left_out=True).get_legend().get_texts()) == 3
+    with pytest.raises(ParameterError, match="and of others"):
+        plot_roc(model, X[100:, :2], Y[100:])
+    with pytest.raises(ParameterError, match="only one"):
+        plot_roc(textbook().fit(X[:9], Y[:9]), X[:9], Y[:9])
+    with pytest.raises(ParameterError, match="needs y"):
+        plot_roc(model, X[TWO][:, :2], None)
+
+
+def test_reliability_of_any_recipe_on_any_rows():
+    model = textbook().fit(X[::2], Y[::2])
+    ax = drawn(plot_reliability(model, X[1::2], Y[1::2]))
+    expected = calibration(model.predict_log_proba(X[1::2]), Y[1::2])
+    assert ax.get_legend().get_texts()[0].get_text() == f"calibration error {expected.ece:.3f}"
+    left = drawn(plot_reliability({"loo": model}, X[::2], Y[::2], left_out=True))
+    assert f"{calibration(model.loo(X[::2], Y[::2]), Y[::2]).ece:.3f}" in left.get_legend().get_texts()[0].get_text()
+
+
+def test_the_prior_is_a_threshold():
+    model = textbook().fit(X[TWO], Y[TWO])
+    ax = drawn(plot_prior(model, X[TWO], Y[TWO], 1))
+    precision, recall = (line.get_ydata() for line in ax.get_lines()[:2])
+    said = model.predict(X[TWO], prior={1: 0.3, 2: 0.7})
+    place = 29  # of 0.01, 0.02, ...
+    assert recall[place] == pytest.approx(((said == 1) & (Y[TWO] == 1)).sum() / 50)
+    assert precision[place] == pytest.approx((Y[TWO][said == 1] == 1).mean())
+    with pytest.raises(ParameterError, match="two classes"):
+        plot_prior(textbook().fit(X, Y), X, Y)
+
+
+# -- Drift, and the pictures of the course ----------------------------------------------------------------------------
+
+
+def test_drift_shows_what_moved():
+    before, after = (textbook().fit(rows, Y[::2]) for rows in (X[::2], X[::2] + np.array([0, 0, 3, 0])))
+    ax = drawn(plot_drift(before, after))
+    assert ax.get_yticklabels()[0].get_text() == "x2"
+    assert len(drawn(plot_drift(drift.compare(before, after), most=2)).get_yticks()) == 2
+    with pytest.raises(ParameterError, match="two models"):
+        plot_drift(before)
+
+
+def test_copies_smoothing_outliers_and_the_bayes_error():
+    ax = drawn(plot_copies(X[TWO][:, 0], Y[TWO], most=3, recipes=["textbook"]))
+    one = textbook().fit(X[TWO][:, :1], Y[TWO])
+    value = X[TWO][Y[TWO] == 2][:, 0].mean()
+    assert ax.get_lines()[0].get_ydata()[0] == pytest.approx(one.predict_proba([[value]])[0, 1])
+    with pytest.raises(ParameterError, match="two classes"):
+        plot_copies(X[:, 0], Y)
+    smoothed = drawn(plot_smoothing(textbook(families="categorical"), X.round(), Y, [0.1, 1.0]))
+    assert len(smoothed.get_lines()[0].get_ydata()) == 2
+    marked = drawn(plot_outliers(textbook().fit(X, Y), X, X[:2] + 9, columns=(2, 3)))
+    assert [text.get_text() for text in marked.get_legend().get_texts()] == ["learnt", "outliers"]
+    model = textbook().fit(X, Y)
+    ax = drawn(plot_bayes_error(model, sizes=(10, 1000), repeats=2))
+    errors = ax.get_lines()[1].get_ydata()
+    assert errors[1] < errors[0]
+    assert errors[1] == pytest.approx(model.bayes_error(20_000, seed=0).error, abs=0.01)

@@ -68,6 +68,7 @@ ARGUMENTS = {
     "impute_proba": lambda X: [X, 1],
     "score": lambda X: [X, Y],
     "rank_features": lambda X: [],
+    "log_likelihood": lambda X: [X, Y],
 }
 
 
@@ -75,7 +76,7 @@ def handed_out(model, X):
     """All public attributes, and the results of all public methods, that a fitted model has; parameters are not its."""
     given = set(model.get_params())
     for name in dir(model):
-        if name.startswith(("_", "set_")) or name in LEARNS | given | {"get_metadata_routing"}:
+        if name.startswith(("_", "set_")) or name in LEARNS | given | {"get_metadata_routing", "from_parameters"}:
             continue
         try:
             value = getattr(model, name)

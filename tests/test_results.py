@@ -46,6 +46,9 @@ OF_DATA = {
     "Tuning": lambda X: tune(NaiveBayes("textbook"), X, CLASSES, {"smoothing": [1, "none"], "prior": [None]}, folds=3),
     "ForwardSelection": lambda X: selection.forward_selection(NaiveBayes("textbook"), X, CLASSES),
     "Correlated": lambda X: selection.drop_correlated(X)[1],
+    "Check": lambda X: naively.check(X, CLASSES),
+    "Evaluation": lambda X: naively.evaluate(textbook(X), X, CLASSES),
+    "Comparison": lambda X: naively.compare(X, CLASSES, {MARKUP: NaiveBayes("textbook")}, folds=2),
 }
 """Results that are computed from rows: their frames are of the rows' library."""
 
@@ -55,6 +58,7 @@ OF_MODELS = {
     "ColumnLogOdds": lambda X: textbook(X).log_odds().columns["coat"],
     "Discriminant": lambda X: textbook(X, families=dict.fromkeys([MARKUP, "again"], TIED)).discriminant(),
     "ParameterCounts": lambda X: parameter_counts(textbook(X)),
+    "Posterior": lambda X: textbook(X).posterior(),
     "BayesError": lambda X: textbook(X).bayes_error(100, seed=0),
     "Independence": lambda X: diagnostics.independence(X[MARKUP], X["coat"]),
     "Changes": lambda X: drift.compare(textbook(X), textbook(X[::-1])),

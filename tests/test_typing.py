@@ -35,6 +35,7 @@ model.fit({"a": [1, 2]}, np.array([0, 1]), sample_weight=[1.0, 2.0]).fit([[1, 2]
 model.predict(X, loss={("a", "b"): 1.0}, reject=0.1, reject_label="unsure")
 model.explain(X, target="cat", tokens=3)
 model.loo()
+model.fit("table.csv", "kind").partial_fit(iter([X]), "kind").fit((X, [0, 1]) for _ in range(2))
 model.loo(X, [0, 1])
 model.save("model.json")
 model.save(Path("model.json"))
@@ -76,9 +77,9 @@ NaiveBayes(smoothing=[1, 2])  # arg-type
 NaiveBayes(factors="a")  # arg-type
 NaiveBayes(prior=0.5)  # arg-type
 NaiveBayes(kept_rows="many")  # arg-type
-model.fit("table.csv", [0, 1])  # arg-type
+model.predict("table.csv")  # arg-type
 model.fit(3, [0, 1])  # arg-type
-model.fit(X)  # call-arg
+model.predict()  # call-arg
 model.fit(X, 3)  # arg-type
 model.fit(X, [0, 1], 3.0)  # arg-type
 model.fit(X, [0, 1], weights=[1.0])  # call-arg

@@ -24,8 +24,12 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time `__getattr_
     from naively.analysis import selection as selection
     from naively.analysis import shift as shift
     from naively.analysis import thresholds as thresholds
+    from naively.analysis._check import check as check
+    from naively.analysis._comparison import compare as compare
+    from naively.analysis._evaluation import evaluate as evaluate
     from naively.analysis._tuning import tune as tune
     from naively.classifier import NaiveBayes as NaiveBayes
+    from naively.engines._files import files as files
     from naively.recipes import Recipe as Recipe
 
 __version__ = "0.1.0"
@@ -35,6 +39,10 @@ _HOMES = {
     "NaiveBayes": "naively.classifier",
     "Recipe": "naively.recipes",
     "TAN": "naively._tan",
+    "check": "naively.analysis._check",
+    "compare": "naively.analysis._comparison",
+    "evaluate": "naively.analysis._evaluation",
+    "files": "naively.engines._files",
     "load": "naively._export.json",
     "named": "naively._table.read",
     "tune": "naively.analysis._tuning",
@@ -45,7 +53,20 @@ _MODULES = {
     **{name: f"naively.analysis.{name}" for name in ("diagnostics", "drift", "selection", "shift", "thresholds")},
 }
 
-__all__ = ["TAN", "JointBayes", "NaiveBayes", "Recipe", "__version__", "load", "named", "tune"]
+__all__ = [
+    "TAN",
+    "JointBayes",
+    "NaiveBayes",
+    "Recipe",
+    "__version__",
+    "check",
+    "compare",
+    "evaluate",
+    "files",
+    "load",
+    "named",
+    "tune",
+]
 
 if not TYPE_CHECKING:  # a type checker would take it to mean that every name exists
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from naively._schema import position_of
@@ -12,7 +12,12 @@ from naively.families.base import Member
 from naively.smoothing import Smoothing
 
 
-def joined(joints: Sequence[Joint], names: Sequence[str], families: Sequence[Family | None]) -> list[Family | None]:
+def joined(
+    joints: Sequence[Joint],
+    names: Sequence[str],
+    families: Sequence[Family | None],
+    ignored: Container[int] = (),
+) -> list[Family | None]:
     """The family of each column, that of a joint factor for its members.
 
     Parameters
@@ -22,9 +27,13 @@ def joined(joints: Sequence[Joint], names: Sequence[str], families: Sequence[Fam
         The model's columns.
     families : sequence
         How each would be read alone; None where nothing is known of it yet. A factor waits for all of its members.
+    ignored : container of int
+        The positions of the columns that are to be left out, which no factor may join.
     """
     result = list(families)
     for joint, places in zip(joints, member_places(joints, names), strict=True):
+        if used := [names[place] for place in places if place in ignored]:
+            raise ParameterError(f"factors join the columns {listed(used)}, which are to be ignored.")
         of_members = [families[place] for place in places]
         family = None if None in of_members else _bound(joint, [names[place] for place in places], of_members, names)
         for place in places:

@@ -70,6 +70,24 @@ def _make_fields_read_only(value: Any, names: tuple[str, ...]) -> None:
             make_read_only(part)
 
 
+def in_c_order(value: Any) -> Any:
+    """A value with every array in it laid out row by row, in place where it is a dataclass.
+
+    What is added up over an array may round by its layout, which is lost when it is written and read again.
+    """
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value) if value.ndim else value
+    if isinstance(value, (tuple, list)) and value and type(value[0]) not in UNCHANGEABLE:
+        parts = [in_c_order(element) for element in value]
+        same = all(one is other for one, other in zip(parts, value, strict=True))
+        return value if same or hasattr(value, "_fields") else type(value)(parts)
+    for name in fields_of(value):
+        before = getattr(value, name)
+        if (after := in_c_order(before)) is not before:
+            object.__setattr__(value, name, after)
+    return value
+
+
 def fields_of(value: Any) -> tuple[str, ...]:
     """The names of a dataclass's fields; none of any other value."""
     kind: Any = type(value)

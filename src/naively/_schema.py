@@ -3,12 +3,12 @@
 The rules of inference: numbers are numeric, whatever their type or storage; booleans, text and categorical types are
 categorical, but text with many words is prose (`naively._table.read.is_prose` has the rule); a column that mixes text
 and numbers must be told (``families={"column": "categorical"}``); a column without a single known cell waits
-for the first batch that has one.
+for the first batch that has one. A column that is to be ignored stays one of which nothing is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ import numpy as np
 
 from naively._read_only import read_only_property
 from naively._table.table import ArrayTable, Kind, SparseTable, Table
-from naively.errors import InputTypeError, ParameterError, SchemaError, listed, warn
+from naively.errors import InputTypeError, ParameterError, SchemaError, brief, listed, warn
 from naively.families import ByKind, Family, as_family
 from naively.statistics.base import Summary, in_words
 from naively.typing import IntArray, Label
@@ -32,6 +32,10 @@ HELD = {
 }
 
 
+IGNORE = "ignore"
+"""What `families` says of a column that is left out."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """The columns of a model, fixed when first fitted and checked ever after.
@@ -40,7 +44,7 @@ class Schema:
     ----------
     names : tuple of str
     kinds : tuple of Kind
-        What each column held when first seen.
+        What each column held when first seen; nothing ("empty"), if it is ignored.
     summaries : tuple of tuples of Summary
         The statistics kept of each column; none while nothing is known of it.
     named : bool
@@ -85,9 +89,10 @@ class Schema:
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
         """The schema of a first table, with the families that read its columns."""
-        summaries = summaries_of(table.names, table.kinds, families)
+        kinds = _kinds_read(table.kinds, families)
+        summaries = summaries_of(table.names, kinds, families)
         declared = declared_by(table, table.names, range(table.n_columns), families)
-        return cls(tuple(table.names), tuple(table.kinds), summaries, table.named, declared, table.set_aside)
+        return cls(tuple(table.names), kinds, summaries, table.named, declared, table.set_aside)
 
     def with_declared(self, families: Sequence[Family | None]) -> list[Family | None]:
         """The families of the columns, told what the columns' types declare."""
@@ -158,8 +163,9 @@ class Schema:
             raise SchemaError(
                 f"X has none of the model's columns. Expected {listed(self.names)}; got {listed(table.names)}."
             )
-        if absent:
-            warn(f"X lacks the columns {listed(absent)}: their cells are treated as missing.")
+        missed = [name for name in absent if self.kinds[self._position[name]] != "empty"]
+        if missed:
+            warn(f"X lacks the columns {listed(missed)}: their cells are treated as missing.")
         if extra:
             warn(f"X has columns that the model does not know, which are ignored: {listed(extra)}.")
         return np.array([there.get(name, -1) for name in self.names], dtype=np.int64)
@@ -224,6 +230,7 @@ class Schema:
             for kind, position in zip(self.kinds, there, strict=True)
         )
         families = assign(self.names, kinds)
+        kinds = _kinds_read(kinds, families)
         found = summaries_of(self.names, kinds, families)
         summaries = tuple(old or new for old, new in zip(self.summaries, found, strict=True))
         declared = merged_declarations(self.declared, declared_by(table, self.names, there, families))
@@ -250,6 +257,13 @@ class Schema:
         declared = merged_declarations(self.declared, other.declared)
         beside = tuple(dict.fromkeys((*self.set_aside, *other.set_aside)))
         return Schema(tuple(columns), kinds, summaries, self.named, declared, beside)
+
+
+def _kinds_read(kinds: Sequence[Kind], families: Sequence[Family | None]) -> tuple[Kind, ...]:
+    """What the columns hold for the model: nothing where no family reads them."""
+    if None not in families:
+        return tuple(kinds)
+    return tuple("empty" if family is None else kind for kind, family in zip(kinds, families, strict=True))
 
 
 def _compatible(before: Kind, now: Kind) -> bool:
@@ -384,7 +398,7 @@ def assign_families(
         given = _given_families(names, families or {})
         numeric, categorical, text = defaults.numeric, defaults.categorical, defaults.text
         return [
-            given.get(place) or _inferred(name, kind, numeric, categorical, text)
+            given[place] if place in given else _inferred(name, kind, numeric, categorical, text)
             for place, (name, kind) in enumerate(zip(names, kinds, strict=True))
         ]
     return [as_family(families)] * len(names)
@@ -403,12 +417,30 @@ def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family, text:
     return numeric if kind == "number" else categorical
 
 
-def _given_families(names: Sequence[str], families: Mapping[Any, Any]) -> dict[int, Family]:
+def _given_families(names: Sequence[str], families: Mapping[Any, Any]) -> dict[int, Family | None]:
     index = {name: position for position, name in enumerate(names)}
-    given = {}
+    given: dict[int, Family | None] = {}
     for key, value in families.items():
-        given[position_of(key, index, "families")] = as_family(value, f"families[{key!r}]")
+        ignored = isinstance(value, str) and value == IGNORE
+        given[position_of(key, index, "families")] = None if ignored else as_family(value, f"families[{key!r}]")
     return given
+
+
+def ignored_places(names: Sequence[str], families: Any, ignore: Any) -> set[int]:
+    """The positions of the columns that are left out, by ``families={"column": "ignore"}`` or by ``ignore=[...]``.
+
+    Examples
+    --------
+    >>> ignored_places(["id", "age", "note"], {"note": "ignore"}, ["id"])
+    {0, 2}
+    """
+    given = [] if ignore is None else [ignore] if isinstance(ignore, (str, int, np.integer)) else ignore
+    if isinstance(given, Mapping) or not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise ParameterError(f"ignore must be a list of columns, by name or by position, got {brief(ignore)}.")
+    said = families.items() if isinstance(families, Mapping) else ()
+    index = {name: position for position, name in enumerate(names)}
+    places = {position_of(key, index, "families") for key, value in said if isinstance(value, str) and value == IGNORE}
+    return places | {position_of(key, index, "ignore") for key in given}
 
 
 def position_of(key: Any, index: Mapping[str, int], where: str) -> int:

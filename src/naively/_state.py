@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -21,7 +23,7 @@ from naively._by_label import labels_held
 from naively._read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
 from naively._schema import Schema
 from naively.statistics._statistics import Statistics, merged_classes
-from naively.typing import AnyArray
+from naively.typing import AnyArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +37,24 @@ class State:
         Among all classes, those that were only declared included.
     declared : ndarray
         The classes that `partial_fit` was told of.
+    class_rows : ndarray (classes,), optional
+        Of a frozen model without statistics: the number of rows of each class, which the prior is estimated from.
+    frozen : bool, default=False
+        Whether the model only answers.
+    learnt : str, optional
+        When the last rows were learnt, in UTC.
     estimates : list
-        One element: None, or the parameters that were in force and what was estimated under them, a pair that is
-        replaced whole. Of the threads that find none at once, one estimates and the others wait for it.
+        The scorer, and the log-prior. Of each: None, or the parameters that were in force and what was estimated under
+        them, a pair that is replaced whole. Of the threads that find none at once, one estimates and the others wait.
     """
 
     schema: Schema
     statistics: Statistics
     declared: AnyArray
-    estimates: list[tuple[Any, Any] | None] = field(default_factory=lambda: [None], repr=False)
+    class_rows: FloatArray | None = None
+    frozen: bool = False
+    learnt: str | None = None
+    estimates: list[tuple[Any, Any] | None] = field(default_factory=lambda: [None, None], repr=False)
 
     @classmethod
     def of(cls, schema: Schema, statistics: Statistics, declared: AnyArray) -> State:
@@ -53,22 +64,63 @@ class State:
             object.__setattr__(schema, "declared", ReadOnlyDict(schema.declared))
         for part in (statistics, declared):
             make_read_only(part)
-        return cls(schema, statistics, declared)
+        return cls(schema, statistics, declared, learnt=datetime.now(UTC).isoformat(timespec="seconds"))
 
     @read_only_property
     def feature_names(self) -> AnyArray:
         """The names of the columns."""
         return np.array(self.schema.names, dtype=object)
 
+    def estimated(self, place: int, basis: tuple[Any, ...], estimate: Callable[[], Any]) -> Any:
+        """What was estimated under these parameters, once for all who ask.
+
+        Parameters
+        ----------
+        place : int
+            Among `estimates`.
+        basis : tuple
+            The parameters.
+        estimate : callable
+            Computes it, where nothing is known or the parameters have changed.
+        """
+        known = self.estimates[place]
+        if known is None or not unchanged(known[0], basis):
+            with learning_lock(self):  # threads that ask at once wait for one of them
+                known = self.estimates[place]
+                if known is None or not unchanged(known[0], basis):
+                    basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
+                    known = self.estimates[place] = basis, estimate()
+        return known[1]
+
+    def answering(self, class_rows: FloatArray | None) -> State:
+        """The state of a model that only answers: no kept rows and, where estimates do without, no statistics.
+
+        Parameters
+        ----------
+        class_rows : ndarray (classes,), optional
+            What the prior is estimated from, where the estimates need no statistics.
+        """
+        kept, lean = self.statistics, class_rows is not None
+        statistics = Statistics(kept.classes, kept.class_weight, {} if lean else kept.tables)
+        estimates = [one and (one[0], copy(one[1])) for one in self.estimates]  # without what they were fitted on
+        return State(self.schema, statistics, self.declared, class_rows, True, self.learnt, estimates)
+
     def __copy__(self) -> State:
-        """The state with estimates of its own: two models may have other parameters."""
-        return State(self.schema, self.statistics, self.declared)
+        """The state with a list of its own: two models may have other parameters, and estimate under them."""
+        return replace(self, estimates=list(self.estimates))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> State:
-        return self.__copy__()  # nothing in it can change
+        # Nothing in it can change but parameters, which must be those of the copied model.
+        return replace(self, estimates=[one and (deepcopy(one[0], memo), one[1]) for one in self.estimates])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return State.of, (self.schema, self.statistics, self.declared)
+        return _restored, tuple(getattr(self, one.name) for one in fields(self))
+
+
+def _restored(schema: Schema, statistics: Statistics, declared: AnyArray, *others: Any) -> State:
+    """A state that was pickled."""
+    state = State.of(schema, statistics, declared)
+    return State(state.schema, state.statistics, state.declared, *others)
 
 
 # -- parameters as they were ------------------------------------------------------------------------------------------
@@ -105,12 +157,15 @@ def unchanged(before: tuple[Any, ...], parameters: tuple[Any, ...]) -> bool:
     """Whether the parameters hold what they held when `as_it_is` was asked.
 
     A value that cannot change is compared by identity: a model that is given an equal one estimates once more, and the
-    same. Such values are their own snapshots, and others never are, so identity says it all for both.
+    same. Such values are their own snapshots, and others never are, so identity says it all for both. Numbers and texts
+    are compared by value: a pickle does not remember which of them were one object.
     """
     if len(before) != len(parameters):
         return False
     for was, now in zip(before, parameters, strict=True):
-        if was is not now and not (type(was) is _Was and was.still_is(now)):
+        if was is now or (type(was) is _Was and was.still_is(now)):
+            continue
+        if not (type(was) is type(now) and isinstance(was, (str, int, float)) and was == now):
             return False
     return True
 

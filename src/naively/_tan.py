@@ -8,12 +8,12 @@ from typing import Any, cast
 import numpy as np
 
 from naively._checks import require_whole
-from naively._schema import Schema, assign_families, position_of
+from naively._schema import Schema, assign_families, ignored_places, position_of
 from naively._state import of_one_state
 from naively._table.table import Table
 from naively.analysis._pairs import equal_frequency_cuts
 from naively.classifier import NaiveBayes
-from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief
+from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief, listed
 from naively.families import Family
 from naively.families._tree import TreeEstimate, TreeFamily
 from naively.families.base import Member
@@ -135,10 +135,10 @@ class TAN(NaiveBayes):
     def _basis(self) -> tuple[Any, ...]:
         return (*super()._basis(), self.root, self.cuts)
 
-    def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         if isinstance(self.smoothing, Mapping):
             raise ParameterError(f"TAN has one smoothing for all columns, but it was given {brief(self.smoothing)}.")
-        return super()._smoothings(names, recipe)
+        return super()._given_smoothings(names, recipe)
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         return self._grown(table.names, table.kinds, recipe, self._chosen_cuts(table, recipe, weights))
@@ -166,6 +166,9 @@ class TAN(NaiveBayes):
 
     def _inferred(self, names: Any, kinds: Any, recipe: Recipe) -> list[Family | None]:
         """What each column would be read with alone: numbers are cut into bins, whatever `ByKind` makes of them."""
+        if ignored := ignored_places(names, self.families, self.ignore):
+            named = listed([names[place] for place in ignored])
+            raise ParameterError(f"TAN joins all columns into a tree, so it cannot ignore {named}: leave it out of X.")
         return assign_families(names, kinds, self.families, recipe, lambda by_kind, _: by_kind.numbers)
 
     def _chosen_cuts(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Cuts:

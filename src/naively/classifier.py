@@ -8,33 +8,40 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import update_wrapper
-from typing import Any, NamedTuple, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
-from naively._checks import require_whole
+from naively._checks import require_number, require_whole
 from naively._factors import joined, one_rule
 from naively._options import with_options
-from naively._schema import Schema, assign_families, position_of, summaries_of
+from naively._progress import told
+from naively._read_only import in_c_order
+from naively._record import plain_notes, record_schema
+from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of
+from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
     Decider,
-    accuracy,
     check_prior,
     check_reject,
     class_prior,
     labelled,
     log_prior,
     loss_matrix,
+    right_weight,
+    share,
 )
 from naively._scoring.explained_cells import WIDE, explained_cells
 from naively._scoring.explained_tokens import strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
-from naively._state import State, as_it_is, learning_lock, of_one_state, unchanged
+from naively._state import State, learning_lock, of_one_state
+from naively._table.device import device_labels, is_on_device, on_host
 from naively._table.labels import exact_array
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
@@ -43,27 +50,36 @@ from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
+from naively.analysis._check import checked_rows, warn_of_asked, warn_of_learnt
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
+from naively.analysis._findings import Check
+from naively.analysis._given_parameters import given_columns, given_prior, imaginary_rows, refuse_others
+from naively.analysis._importance import evidence_used, importances, require_rows_only_for_evidence
 from naively.analysis._imputation import filled, fillings
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
+from naively.analysis._posterior import Posterior, factor_log_marginal_likelihood, posterior_of
 from naively.analysis._ranking import SCORES, ranked, scores_by_weight, scores_of_columns
 from naively.analysis._sampling import DrawnColumn, as_rows, as_table, distributions, draw_columns
-from naively.engines._registry import engine_of
+from naively.engines._pieces import counted_pieces, of_pieces
+from naively.engines._registry import engine_of, source_of
 from naively.engines._threads import thread_count
-from naively.engines.base import Target
-from naively.errors import InputError, ParameterError, RecipeError, SchemaError, listed
+from naively.engines.base import Piece, Plan, Source, Target
+from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
 from naively.families import ByKind, Family, Joint, as_joints
 from naively.families._distributions import Distribution
+from naively.families._posteriors import dirichlets, log_marginal, prior_counts
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
 from naively.smoothing import Smoothing, as_smoothing
 from naively.statistics._information import counted
 from naively.statistics._statistics import Statistics, merged_classes, refuse_heavy
+from naively.statistics._sums import Sum
 from naively.statistics.base import Summary, in_words
 from naively.typing import (
     AnyArray,
+    ColumnsLike,
     FactorsLike,
     FamiliesLike,
     FloatArray,
@@ -73,10 +89,17 @@ from naively.typing import (
     PathLike,
     PriorLike,
     SmoothingLike,
+    SourceLike,
     TableLike,
     TargetLike,
     WeightsLike,
 )
+
+if TYPE_CHECKING:
+    from naively._export.scorecard import Scorecard
+    from naively._export.sql import SQLModel
+    from naively.analysis._steps import Steps
+    from naively.analysis._summary import ModelSummary
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -97,7 +120,8 @@ class BayesError(Result, _Simulated):
         The share of rows whose class it gets wrong.
     standard_error : float
         How far off `error` may be by the chance of the simulation, as a standard deviation. That the model was learnt
-        from few rows is not in it: then the model takes its classes for further apart than they are.
+        from few rows is not in it: then the model takes its classes for further apart than they are. More
+        simulated rows do not mend that.
     n : int
         How many rows were simulated.
     """
@@ -140,6 +164,14 @@ class Batch(NamedTuple):
     weights: FloatArray | None
 
 
+class Stream(NamedTuple):
+    """Rows to learn or to forget that are no table in memory, with what was given beside them."""
+
+    source: Source
+    y: Any
+    sample_weight: Any
+
+
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes for any table: numbers, categories, booleans, counts and missing cells in one model.
 
@@ -166,6 +198,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The probability of each class before any evidence; dicts and Series by class, arrays in the order of `classes_`.
     prior_smoothing : smoothing, float or str, optional
         Pseudo-counts of the estimated prior; by default none in "textbook" and one for each class in other recipes.
+    ignore : list of str or int, optional
+        Columns to leave out, by name or position, such as identifiers; ``families={"client_id": "ignore"}`` says the
+        same of one. Nothing is learnt or kept of them, and they need not be there when the model is asked.
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, fits its experts on all of them and the weights of
@@ -174,6 +209,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_threads : int, optional
         At most so many threads; by default the variable NAIVELY_NUM_THREADS, or all cores. The answer does not depend
         on it.
+    verbose : bool, default=False
+        Whether to show what is going on, once it takes longer than a second, even where nobody may be watching. On
+        terminals and in notebooks it is shown anyway. The logger "naively" of `logging` is told in any case.
 
     Attributes
     ----------
@@ -209,8 +247,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['cat', 'dog']
     """
 
+    _state: State
+    """All that was learnt; a model that is not fitted has none."""
+
     _takes_new_columns = True
     """Whether `partial_fit` learns columns that were not there at first."""
+
+    ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+    verbose: bool = False
 
     def __init__(
         self,
@@ -221,8 +265,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         factors: FactorsLike | None = None,
         prior: PriorLike = "estimated",
         prior_smoothing: SmoothingLike | None = None,
+        ignore: ColumnsLike | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
+        verbose: bool = False,
     ):
         self.recipe = recipe
         self.families = families
@@ -230,8 +276,59 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.factors = factors
         self.prior = prior
         self.prior_smoothing = prior_smoothing
+        self.ignore = ignore
         self.kept_rows = kept_rows
         self.n_threads = n_threads
+        self.verbose = verbose
+
+    @classmethod
+    def from_parameters(cls, prior: Any, columns: Any, rows: float = 1.0) -> NaiveBayes:
+        """A model of recipe "textbook" from given parameters, without data.
+
+        Parameters
+        ----------
+        prior : dict or Series
+            The probability of each class.
+        columns : dict
+            For each column its parameters, named as in `parameters`: ``{"mean": ..., "variance": ...}`` for Gaussian
+            columns, ``{"probability": {value: ...}}`` for labels, ``{"probability": ...}`` for yes and no, ``{"rate":
+            ...}`` for Poisson, ``{"shape": ..., "scale": ...}`` for Gamma; any other needs its ``"family"``, an object
+            or a name. Each parameter has a number for every class, in a dict or Series by class, or in the sorted order
+            of the classes.
+        rows : float, default=1.0
+            How many rows the parameters are worth to a model that goes on to learn.
+
+        Returns
+        -------
+        NaiveBayes
+            With ``smoothing="none"``, so that the parameters are those that were given.
+
+        Examples
+        --------
+        >>> model = NaiveBayes.from_parameters(
+        ...     {"cat": 0.6, "dog": 0.4},
+        ...     {
+        ...         "weight": {"mean": {"cat": 4.5, "dog": 20.0}, "variance": {"cat": 1.0, "dog": 64.0}},
+        ...         "coat": {"probability": {"plain": [0.3, 0.9], "striped": [0.7, 0.1]}},
+        ...     },
+        ... )
+        >>> model.predict_proba({"weight": [6.0], "coat": ["plain"]}).round(3).tolist()
+        [[0.857, 0.143]]
+        >>> model.sample(2, y="cat", seed=0)[0]["coat"].tolist()
+        ['plain', 'plain']
+        """
+        if cls is not NaiveBayes:
+            raise ParameterError(f"from_parameters makes a NaiveBayes model, not a {cls.__name__}.")
+        shares = given_prior(prior)
+        require_number("rows", rows, at_least=1e-9)
+        classes, weight = list(shares), float(rows) * np.array(list(shares.values()))
+        given = given_columns(columns, classes)
+        model = cls("textbook", families={name: column.family for name, column in given.items()}, smoothing="none")
+        imagined = imaginary_rows(given, classes, weight)
+        schema, statistics = model._count(model._read_batch(*imagined), None)
+        model._replace(schema, replace(statistics, class_weight=Sum(weight)), NO_CLASSES)
+        refuse_others(model.parameters(), given)
+        return model
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and options of those that are objects: ``set_params(families__ties="feature")``.
@@ -274,17 +371,26 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
+    def fit(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Learn the rows of X, and nothing but them.
+
+        The recipes that weigh evidence do so here, and answers come at once. To learn rows of which no answer is asked
+        before others have come, or before they are added to another model, use `partial_fit`, which only counts.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, dict or list of dicts
+        X : array, data frame, sparse matrix, dict or list of dicts; path, Arrow stream, lazy frame or iterator
             NaN, None and null cells are missing: they are marginalised. A dict of single values is one row, a dict of
-            lists a table; a list or Series of texts is one column of prose.
+            lists a table; a list or Series of texts is one column of prose. Rows that are no table in memory are
+            counted piece by piece: the path of a file (Parquet, CSV, JSON lines, Arrow), a pattern such as
+            "sales/*.parquet", a list of paths or `naively.files`; anything that is an Arrow stream; an iterator of
+            data frames, or of pairs (X, y). Lazy frames of Polars, DuckDB, Ibis, PySpark and Dask are counted where
+            they are, as far as that goes.
         y : array-like or str
             The classes, or the name of the column of X that holds them; for a dict of single values, which is one row,
-            the class itself.
+            the class itself. Of files and streams always the name; of pairs (X, y) nothing.
         sample_weight : array-like or str, optional
             A weight w counts as w repetitions of the row; or the name of the column of X that holds the weights, which
             then is no evidence. A Series with the row labels of X is matched by them.
@@ -294,15 +400,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         batch = self._read_batch(X, y, sample_weight)
-        schema, statistics = self._taken()._count(batch, None)
+        fitted = self._taken()
+        with told("learning", self.verbose or None):
+            fitted._replace(*fitted._count(batch, None), NO_CLASSES)
+        if isinstance(batch, Batch):
+            warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
+        if as_recipe(self.recipe).tempering is not None:
+            fitted._estimated()
         with learning_lock(self):
-            self._replace(schema, statistics, NO_CLASSES)
+            self._state = fitted._fitted()
         return self
 
     def partial_fit(
         self,
-        X: TableLike,
-        y: TargetLike,
+        X: TableLike | SourceLike,
+        y: TargetLike | None = None,
         classes: Sequence[Label] | AnyArray | None = None,
         sample_weight: WeightsLike | None = None,
     ) -> Self:
@@ -319,6 +431,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        self._refuse_frozen("partial_fit")
         named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch) as (state, schema, statistics):
@@ -329,7 +442,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._replace(schema, statistics, declared)
         return self
 
-    def forget(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
+    def forget(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Unlearn rows that were learnt before.
 
         Sums and counts are as if the rows had never been seen. The kept rows and the histograms of the recipes that
@@ -355,11 +470,111 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         self._require_fitted()
+        self._refuse_frozen("forget")
         batch = self._read_batch(X, y, sample_weight)
         with self._learning(batch, forgets=True) as (state, _, statistics):
             assert state is not None  # a fitted model stays fitted
             self._replace(state.schema, state.statistics - statistics, state.declared)
         return self
+
+    # -- one record at a time ------------------------------------------------------------------------------------------
+
+    def learn_one(self, record: Mapping[str, Any], label: Label) -> Self:
+        """Learn one record: afterwards the model equals one fitted on all rows.
+
+        Records wait, and are counted together before the next answer: learning many in a row takes microseconds each.
+        Threads may learn at once, and no record is lost.
+
+        Parameters
+        ----------
+        record : dict
+            Cells by column name. A key that is absent is a missing cell; new keys become columns.
+        label : label
+            The class.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook")
+        >>> model.predict_one({"coat": "plain"}) is None
+        True
+        >>> for coat, label in [("plain", "dog"), ("plain", "dog"), ("striped", "cat")]:
+        ...     _ = model.learn_one({"coat": coat}, label)
+        >>> model.predict_one({"coat": "plain"})
+        'dog'
+        """
+        from naively._export.records import learn_one
+
+        learn_one(self, record, label)
+        return self
+
+    def forget_one(self, record: Mapping[str, Any], label: Label) -> Self:
+        """Unlearn one record that was learnt before.
+
+        Parameters
+        ----------
+        record, label
+            As in `learn_one`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> rows = [{"coat": "plain"}, {"coat": "striped"}, {"coat": "striped"}]
+        >>> model = NaiveBayes("textbook").fit(rows, ["dog", "cat", "cat"])
+        >>> model.forget_one({"coat": "striped"}, "cat").class_count_.tolist()
+        [1.0, 1.0]
+        """
+        return self.forget({name: [record.get(name)] for name in self.schema_.names}, [label])
+
+    def predict_one(self, record: Mapping[str, Any]) -> Label | None:
+        """The most probable class of one record; None before anything was learnt.
+
+        Parameters
+        ----------
+        record : dict
+            Cells by column name. Absent keys are missing cells; keys that the model does not know are ignored.
+
+        Returns
+        -------
+        label or None
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit([{"x": 1.0}, {"x": 2.0}, {"x": 8.0}, {"x": 9.0}], [0, 0, 1, 1])
+        >>> model.predict_one({"x": 7.5})
+        1
+        """
+        from naively._export.records import predict_one
+
+        return predict_one(self, record)
+
+    def predict_proba_one(self, record: Mapping[str, Any]) -> dict[Label, float]:
+        """The probability of each class for one record; an empty dict before anything was learnt.
+
+        Parameters
+        ----------
+        record : dict
+            As in `predict_one`.
+
+        Returns
+        -------
+        dict from each class to its probability
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit([{"coat": "plain"}, {"coat": "striped"}], ["dog", "cat"])
+        >>> {label: round(p, 3) for label, p in model.predict_proba_one({"coat": "plain"}).items()}
+        {'cat': 0.333, 'dog': 0.667}
+        """
+        from naively._export.records import predict_proba_one
+
+        return predict_proba_one(self, record)
 
     def decay(self, factor: float) -> Self:
         """Multiply the weight of all that was learnt so far, so that what comes next counts for more.
@@ -374,6 +589,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         self._require_fitted()
+        self._refuse_frozen("decay")
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not 0 < factor < np.inf:
             raise ParameterError(f"decay(factor) must be a finite number above 0, got {factor!r}.")
         with learning_lock(self):
@@ -385,8 +601,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Merge two models that were trained apart: the same as training one on all rows."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+", self, other)
         merged: NaiveBayes = copy.deepcopy(self._taken())
-        merged._learn_state(other.__dict__.get("_state"))
+        merged._learn_state(other._taken().__dict__.get("_state"))
         return merged
 
     def __radd__(self, other: Any) -> NaiveBayes:
@@ -397,6 +614,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Forget all that another model has learnt: a new model of the rows that are left."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("-", self, other)
         left: NaiveBayes = copy.deepcopy(self._taken())
         state, gone = left._fitted(), other._fitted()
         left._replace(state.schema, state.statistics - gone.statistics, state.declared)
@@ -406,12 +624,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn all that another model has learnt, in place: ``model += other``."""
         if not isinstance(other, NaiveBayes):
             return NotImplemented
+        _refuse_any_frozen("+=", self, other)
         with learning_lock(self):
-            self._learn_state(other.__dict__.get("_state"))
+            self._learn_state(other._taken().__dict__.get("_state"))
         return self
 
     def _learn_state(self, other: State | None) -> None:
         """Add what another model has learnt; a model that is not fitted has learnt nothing."""
+        self._settle()
         present: State | None = self.__dict__.get("_state")
         if present is None and other is not None:
             self._state = copy.copy(other)
@@ -437,20 +657,26 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other._replace(state.schema, statistics, state.declared)
         return other
 
-    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch:
-        """Read and check rows that are to be counted; a bad parameter is refused first."""
+    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> Batch | Stream:
+        """Read and check rows that are to be counted, or open their source; a bad parameter is refused first."""
         thread_count(self.n_threads)
         as_recipe(self.recipe)
+        source = source_of(X, y)
+        if source is not None:
+            return Stream(source, y, sample_weight)
         batch = Batch(*read_rows(X, y, sample_weight))
         if batch.weights is not None and not batch.weights.any():
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         return batch
 
     @contextmanager
-    def _learning(self, batch: Batch, forgets: bool = False) -> Iterator[tuple[State | None, Schema, Statistics]]:
+    def _learning(
+        self, batch: Batch | Stream, forgets: bool = False
+    ) -> Iterator[tuple[State | None, Schema, Statistics]]:
         """The state that a batch is to change, and the batch counted by it; no other thread can learn meanwhile.
 
-        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn.
+        Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn. A
+        stream flows once: then its columns are merged with those that there are.
         """
         taken = self._taken()
         state: State | None = taken.__dict__.get("_state")
@@ -461,27 +687,55 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with learning_lock(self):
             now: State | None = self.__dict__.get("_state")
             if now is not None and (state is None or now.schema is not state.schema):
-                counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
+                if isinstance(batch, Stream):
+                    counted = now.schema.merged(counted[0]), counted[1]
+                else:
+                    counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
             yield now, *counted
 
     def _count(
-        self, batch: Batch, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
+        self, batch: Batch | Stream, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
     ) -> tuple[Schema, Statistics]:
-        """Count a batch; nothing of the model is changed."""
-        n_threads = thread_count(self.n_threads)
-        recipe = as_recipe(self.recipe)
-        table, classes, codes, weights = batch
-        if schema is None:
-            schema, positions = self._first_schema(table, recipe, weights), None
-        else:
-            if self._takes_new_columns and not forgets:
-                schema = schema.widened(table)
-            table, positions = schema.matched(table)
-            schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
+        """Count a batch, or all pieces of a source; nothing of the model is changed."""
         if kept_rows is None:
+            recipe = as_recipe(self.recipe)
             kept_rows = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
-        target = Target(classes, codes, weights)
+        if isinstance(batch, Stream):
+            return self._count_stream(batch, schema, kept_rows, forgets)
+        table, schema, positions = self._matched(batch.table, batch.weights, schema, forgets)
+        target = Target(batch.classes, batch.codes, batch.weights)
+        n_threads = thread_count(self.n_threads)
         return schema, engine_of(table).count(table, schema, positions, target, n_threads, kept_rows)
+
+    def _count_stream(
+        self, stream: Stream, schema: Schema | None, kept_rows: int, forgets: bool
+    ) -> tuple[Schema, Statistics]:
+        """Count the rows of a source: where they are, if it can, else piece by piece."""
+
+        def schema_of(table: Table) -> tuple[Schema, IntArray | None]:
+            return self._matched(table, None, schema, forgets)[1:]
+
+        def count(piece: Piece, known: Schema | None) -> tuple[Schema, Statistics]:
+            return self._count(Batch(*read_rows(*piece[:3])), known, kept_rows, forgets)
+
+        source, y, sample_weight = stream
+        pushed = source.count(Plan(y, sample_weight, schema_of, kept_rows, thread_count(self.n_threads)))
+        if pushed is not None:
+            return pushed
+        needed = schema.names if forgets and schema is not None else None
+        return counted_pieces(lambda: source.pieces(y, sample_weight, needed), schema, count)
+
+    def _matched(
+        self, table: Table, weights: FloatArray | None, schema: Schema | None, forgets: bool
+    ) -> tuple[Table, Schema, IntArray | None]:
+        """A table as it is counted, what to count of it, and where the columns stand in it."""
+        recipe = as_recipe(self.recipe)
+        if schema is None:
+            return table, self._first_schema(table, recipe, weights), None
+        if self._takes_new_columns and not forgets:
+            schema = schema.widened(table)
+        table, positions = schema.matched(table)
+        return table, schema.completed(table, positions, lambda *known: self._assigned(recipe, *known)), positions
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
@@ -510,37 +764,458 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
+        self._settle()
         state = dict(super().__getstate__())
+        for made_again in ("_records", "_program"):
+            state.pop(made_again, None)
         if "_state" in state:
-            state["_state"] = copy.copy(state["_state"])  # estimates are computed again, under its own parameters
+            state["_state"] = copy.copy(state["_state"])  # a copy estimates for itself once its parameters change
         return state
 
-    def save(self, path: PathLike) -> None:
-        """Write the model to one JSON file; `naively.load` reads it back, to the last bit.
+    def save(self, path: PathLike, *, rows: bool = True, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to one JSON file; `naively.load` reads it back, and its answers are the same to the last bit.
 
-        The file holds the parameters, the columns and the statistics and, with the recipes "auto", "fast" and "strong",
-        up to `kept_rows` rows of the training data.
+        The file holds the parameters, the columns, the statistics and, of the recipes that weigh evidence, the
+        estimates. A model that can go on learning with "auto", "fast" or "strong" has kept a sample of the training
+        data, and the file holds it: up to `kept_rows` rows, word for word. ``rows=False`` leaves them out.
 
         Parameters
         ----------
         path : str or path
             The file, replaced in one step if it exists; it then keeps its mode. A new one that holds rows of the data
             can be read by its owner alone.
+        rows : bool, default=True
+            False to write the model as it is when `frozen`: it answers, and cannot learn. The file then holds no row,
+            but still what the estimates are made of, the values of labels and the words of prose among it.
+        notes : dict, optional
+            Whatever you want to find again in ``load(path).notes_``: texts, numbers, lists and dicts of these. By
+            default those that the model was loaded with.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from naively import NaiveBayes, load
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"])
+        >>> model.save(file, rows=False, notes={"author": "Ada"})
+        >>> load(file).notes_, load(file).predict([[1.5]]).tolist()
+        ({'author': 'Ada'}, ['a'])
         """
         from naively._export.json import save
 
         self._require_fitted()
-        save(self._taken(), path)
+        if not isinstance(rows, bool):
+            raise ParameterError(f"save(rows) must be True or False, got {brief(rows)}.")
+        model = self._taken()
+        if notes is not None:
+            model._notes = plain_notes(notes)
+        save(model if rows else model.frozen(), path)
+
+    @property
+    def notes_(self) -> dict[str, Any]:
+        """The notes that came with the model's file; empty where there were none."""
+        return copy.deepcopy(self.__dict__.get("_notes", {}))
+
+    @of_one_state
+    def frozen(self) -> Self:
+        """A model that only answers, as this one does to the last bit: no kept rows, no learning, estimates inside.
+
+        It predicts, explains, scores and gives log-odds. Of the recipes that weigh evidence it has no statistics, and
+        what needs them (`rank_features`, `impute`, `statistics_`) is refused, as are other parameters than the prior.
+        `partial_fit`, `forget`, `decay` and ``+`` are refused with any recipe; `fit` begins anew.
+
+        Returns
+        -------
+        NaiveBayes
+            A new model.
+
+        Examples
+        --------
+        >>> model = NaiveBayes().fit([[1.0], [2.0], [7.0], [8.0]], ["a", "a", "b", "b"]).frozen()
+        >>> model.predict([[1.5]]).tolist()
+        ['a']
+        >>> model.partial_fit([[3.0]], ["a"])
+        Traceback (most recent call last):
+        ...
+        naively.errors.FrozenError: partial_fit: this model only answers. Learn with the model that it was made from.
+        """
+        self._require_classes()
+        state, frozen = self._fitted(), self._taken()
+        if state.frozen:
+            return frozen
+        weighs = as_recipe(self.recipe).tempering is not None
+        if weighs:
+            self._estimated()
+        frozen._state = state.answering(class_rows(state.statistics) if weighs else None)
+        return frozen
+
+    @property
+    def frozen_(self) -> bool:
+        """Whether the model only answers: see `frozen`."""
+        return self._fitted().frozen
+
+    def _refuse_frozen(self, asked: str) -> None:
+        state: State | None = self.__dict__.get("_state")
+        if state is not None and state.frozen:
+            raise FrozenError(f"{asked}: this model only answers. Learn with the model that it was made from.")
+
+    @of_one_state
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema (draft 2020-12) of one record that the model answers for.
+
+        Returns
+        -------
+        dict
+            Of an object, or of an array if the columns have no names. Any cell may be null, and a named one absent.
+            Labels may be others than those that were learnt, which are listed where they are no more than 100.
+
+        Examples
+        --------
+        >>> rows = [{"coat": "striped", "weight": 4.0}, {"coat": "plain", "weight": 30.0}]
+        >>> schema = NaiveBayes("textbook").fit(rows, ["cat", "dog"]).json_schema()
+        >>> schema["properties"]["weight"]
+        {'type': ['number', 'null']}
+        >>> schema["properties"]["coat"]
+        {'anyOf': [{'enum': ['plain', 'striped']}, {'type': ['string', 'null']}]}
+        """
+        self._require_classes()
+        return record_schema(self.schema_, self._estimated()[0].factors)
+
+    # -- the model elsewhere -------------------------------------------------------------------------------------------
+
+    @of_one_state
+    def to_python(self) -> str:
+        """The model as the source text of one Python file that needs the standard library alone.
+
+        The file has ``predict_proba(record)``, a dict from each class to its probability, and ``predict(record)``. They
+        answer as the model does, within 1e-9, and refuse the cells that it refuses.
+
+        Returns
+        -------
+        str
+            Names and values of the data stand in it as literals: importing the file runs nothing of them.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> program = {}
+        >>> exec(model.to_python(), program)
+        >>> program["predict"]({"coat": "plain"})
+        'dog'
+        """
+        from naively._export.python import to_python
+
+        return to_python(self)
+
+    @of_one_state
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        *,
+        keep: Sequence[str] = (),
+        prefix: str = "naively",
+        inline: int = 12,
+    ) -> SQLModel:
+        """The model as one SELECT that answers, within 1e-9, as `predict_proba` does.
+
+        Look-ups of many values, and the curves of "auto", lie in model tables beside the query: execute `statements`
+        once, and `query` as often as there are rows to answer. The columns of the table must have the names and types
+        that the model has learnt. A number that the model would refuse, infinity for example, is read as missing.
+
+        Parameters
+        ----------
+        table : str or tuple of str
+            The table or view that holds the rows, in one part or qualified: ``("main", "visitors")``.
+        dialect : "duckdb", "postgres", "sqlite" or "spark"
+        keep : sequence of str, default=()
+            Columns of the table to have beside the answer: its key, as a rule.
+        prefix : str, default="naively"
+            How the names of the model tables begin; they lie beside the table.
+        inline : int, default=12
+            The most values, or bins, of a column that are written into the query and need no table.
+
+        Returns
+        -------
+        SQLModel
+            With `query`, `statements`, `tables` and `script()`. The columns of the answer are those to `keep`,
+            `prediction`, and ``probability_<class>`` for each class.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> model = NaiveBayes("textbook").fit({"coat": ["plain", "plain", "striped"]}, ["dog", "dog", "cat"])
+        >>> import sqlite3
+        >>> db = sqlite3.connect(":memory:")
+        >>> _ = db.execute("CREATE TABLE pets (name TEXT, coat TEXT)")
+        >>> _ = db.execute("INSERT INTO pets VALUES ('Tom', 'striped'), ('Rex', 'plain'), ('Bo', NULL)")
+        >>> db.execute(model.to_sql("pets", "sqlite", keep=["name"]).query).fetchall()[0][:2]
+        ('Tom', 'cat')
+        """
+        from naively._export.sql import to_sql
+
+        return to_sql(self, table, dialect, keep, prefix, inline)
+
+    @of_one_state
+    def summary(self) -> ModelSummary:
+        """The model at a glance: its classes and its columns, from what was counted alone, so that it comes at once.
+
+        Returns
+        -------
+        ModelSummary
+            It prints as a table, and is what notebooks show of a fitted model; `frame()` has a row for each column.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", None], "weight": [4.0, 20.0, 31.0, 5.0]}
+        >>> NaiveBayes("auto").fit(rows, ["cat", "dog", "dog", "cat"]).summary()
+        NaiveBayes, recipe 'auto', 4 rows, 2 columns, 2 classes
+        classes: cat 50.0%, dog 50.0%
+        column  holds   family       missing  values
+        coat    label   categorical      25%  'plain', 'striped'
+        weight  number  stacked           0%  4 to 31
+        """
+        from naively.analysis._summary import summary
+
+        self._require_fitted()
+        return summary(self)
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: the summary of a fitted model, else its parameters."""
+        if self._is_fitted():
+            return self.summary()._repr_html_()
+        return str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks show, by media type."""
+        if not self._is_fitted():
+            return dict(super()._repr_mimebundle_(**kwargs))
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
+    @of_one_state
+    def steps(self, X: TableLike, prior: PriorLike | None = None) -> Steps:
+        """Bayes' rule for one row, step by step: the prior, times what each cell says, normalised.
+
+        Parameters
+        ----------
+        X : one row, for example a dict
+        prior : as in `predict`, optional
+
+        Returns
+        -------
+        Steps
+            It prints as a table: for each step and class the factor and the probability after it.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", "plain"]}
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "dog", "dog", "cat"])
+        >>> model.steps({"coat": "plain"})
+        step   value  class  factor  probability
+        prior         cat    0.5000       0.5000
+        prior         dog    0.5000       0.5000
+        coat   plain  cat    0.5000       0.4000
+        coat   plain  dog    0.7500       0.6000
+        """
+        from naively.analysis._steps import steps
+
+        table, positions, scorer, decider = self._ready(X, prior)
+        if table.n_rows != 1:
+            raise InputError(f"steps takes one row, got {table.n_rows}. Ask for one after the other.")
+        names, log_prior = list(scorer.names), decider.log_prior.reshape(-1, len(self.classes_))[0]
+        places = range(len(self.schema_.names)) if positions is None else positions.tolist()
+        values = [None if place < 0 else _cell(table, place) for place in places]
+        values += [None] * (len(names) - len(values))
+        return steps(self.classes_, log_prior, names, values, scorer.evidence(table, positions)[0])
+
+    @of_one_state
+    def scorecard(
+        self,
+        good: Label | None = None,
+        *,
+        pdo: float = 20.0,
+        base: float = 600.0,
+        odds: float = 50.0,
+        n_bins: int = 5,
+        rounded: bool = True,
+    ) -> Scorecard:
+        """The model as a card of points, as lenders and clinicians use them; for two classes.
+
+        The points of a row's values add up to its score, ``base + pdo * log2(odds of the good class / odds)``. Numbers
+        are cut into bins of about equally many rows, each worth the mean of what the model gives its rows.
+
+        Parameters
+        ----------
+        good : label, optional
+            The class whose odds the points count; by default the one with more rows.
+        pdo : float, default=20
+            The points that double the odds.
+        base, odds : float
+            A row with the odds `odds` has `base` points.
+        n_bins : int, default=5
+            The number of bins of a column of numbers.
+        rounded : bool, default=True
+            Whether points are whole numbers.
+
+        Returns
+        -------
+        Scorecard
+            It prints as a table; `frame()` has points, weight of evidence (WOE) and information value (IV), and
+            `score(X)` gives the points of rows.
+
+        Examples
+        --------
+        >>> rows = {"job": ["yes", "yes", "yes", "no", "no", "no", "yes", "no"]}
+        >>> y = ["good", "good", "good", "bad", "bad", "good", "good", "bad"]
+        >>> card = NaiveBayes("textbook", smoothing=1).fit(rows, y).scorecard("good", odds=1)
+        >>> card.score({"job": ["yes", "no", None]}).tolist()
+        [651.0, 585.0, 615.0]
+        >>> card
+        Points for 'good' against 'bad': 20 double the odds
+                                points    woe  rows
+        job (IV 1.90)  no          585  -1.25     4
+                       yes         651   1.79     4
+                       other       615            0
+                       missing     615            0
+        """
+        from naively._export.scorecard import scorecard
+
+        self._require_classes()
+        return scorecard(self, good, pdo, base, odds, n_bins, rounded)
+
+    @of_one_state
+    def to_onnx(self, *, missing: str = "") -> Any:
+        """The model as an ONNX graph that answers, within 1e-6, as `predict_proba` does.
+
+        It has an input of shape (rows, 1) for each column, by its name: float64 for numbers and booleans, in which NaN
+        is missing, and text for labels. A model of an array of numbers has the one input "X". The outputs are `label`
+        and `probabilities`. A number that the model would refuse, infinity for example, is read as missing.
+
+        Parameters
+        ----------
+        missing : str, default=""
+            The text that stands for a missing cell in columns of text; no label.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Write it with ``onnx.save(graph, path)``, or run it with ONNX Runtime.
+
+        Raises
+        ------
+        GapError
+            Where the model has no additive form: the recipe "strong", prose, and factors that join columns.
+
+        Examples
+        --------
+        >>> import numpy as np, onnxruntime
+        >>> X, y = np.array([[1.0], [2.0], [8.0], [9.0]]), ["low", "low", "high", "high"]
+        >>> graph = NaiveBayes("textbook").fit(X, y).to_onnx()
+        >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+        >>> session.run(["label"], {"X": np.array([[1.5], [7.0]])})[0].tolist()
+        ['low', 'high']
+        """
+        from naively._export.onnx import to_onnx
+
+        return to_onnx(self, missing)
+
+    def plot(self, most: int = 12, axes: Any = None) -> Any:
+        """Draw how the columns are distributed in each class, one picture each, the most informative first.
+
+        Parameters
+        ----------
+        most : int, default=12
+            How many columns are shown.
+        axes : array of Axes, optional
+            At least one for each column.
+
+        Returns
+        -------
+        ndarray of Axes
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from naively import NaiveBayes
+        >>> from naively.demo import penguins
+        >>> [ax.get_xlabel() for ax in NaiveBayes().fit(*penguins()).plot(most=2)]
+        ['flipper_length_mm', 'bill_length_mm']
+        """
+        from naively.plots import plot_model
+
+        self._require_fitted()
+        return plot_model(self, most, axes)
+
+    def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
+        """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
+
+        It shows the model at a glance; a nomogram whose markers can be moved, with the evidence in bits and the
+        probability that follow at once, equal to those of the model; why a row gets its class; how columns are
+        distributed; how far the probabilities can be believed; and which columns depend on each other.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write, for example ``"report.html"``.
+        data : (X, y) or (X, y, sample_weight), optional
+            Rows to judge the model on, as `fit` takes them, for example ``(frame, "target")``. By default the
+            leave-one-out answers for the kept rows, which "textbook" has not. Only counts of them get into the page.
+        row : table of one row, optional
+            The row that the page opens with and explains, for example a dict; its values get into the page. By default
+            the middle of every column.
+        title : str, optional
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from naively import NaiveBayes
+        >>> from naively.demo import penguins
+        >>> model = NaiveBayes().fit(*penguins())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = model.report(Path(folder) / "penguins.html", row={"island": "Dream"}, title="Penguins")
+        ...     page.stat().st_size < 1_500_000
+        True
+        """
+        from naively._report.page import write_report
+
+        self._require_classes()
+        return write_report(self._taken(), path, data, row, title)
 
     # -- what was learnt -----------------------------------------------------------------------------------------------
 
     def _taken(self) -> Self:
         """A model with the parameters and the state that this one has now, whatever becomes of this one."""
+        self._settle()
         taken: Self = object.__new__(type(self))
         taken.__dict__ = self.__dict__.copy()
+        taken.__dict__.pop("_records", None)  # what waits is this model's to learn
         return taken
 
+    def _settle(self) -> None:
+        """Learn the records that wait to be learnt, so that the state is that of all of them."""
+        waiting = self.__dict__.get("_records")
+        if waiting is not None and (waiting.rows or waiting.settling):
+            from naively._export.records import settle
+
+            settle(self, waiting)
+
     def _fitted(self) -> State:
+        self._settle()
         state: State | None = self.__dict__.get("_state")
         if state is None:
             raise NotFittedError(
@@ -549,6 +1224,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return state
 
     def _is_fitted(self) -> bool:
+        self._settle()
         return "_state" in self.__dict__
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -565,7 +1241,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def statistics_(self) -> Statistics:
         """The sum of all that was learnt; it cannot be written to."""
-        return self._fitted().statistics
+        state = self._fitted()
+        if state.class_rows is not None:
+            raise FrozenError(
+                "This model only answers: what it has learnt was left out when it was frozen, and what was asked needs "
+                "that. Ask the model that it was made from."
+            )
+        return state.statistics
 
     @property
     def classes_(self) -> AnyArray:
@@ -639,13 +1321,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, positions, scorer, decider = self._ready(X, prior)
         cost = check_reject(reject, reject_label, self.classes_)
         decider = Decider(decider.log_prior, loss_matrix(loss, self.classes_), cost)
-        best = np.empty(table.n_rows, dtype=np.int64)
-
-        def finish(scores: FloatArray, rows: slice) -> None:
-            best[rows] = decider.choose(scores, rows)
-
-        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        best = engine_of(table).choose(table, positions, scorer, decider, thread_count(self.n_threads))
         decider.warn()
+        if is_on_device(best):
+            answer: AnyArray = device_labels(table, best, self.classes_)
+            return answer
         return labelled(best, self.classes_, cost is not None, reject_label)
 
     @of_one_state
@@ -694,7 +1374,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(X, prior, "add_prior")
 
     @of_one_state
-    def score(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> float:
+    def score(
+        self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> float:
         """The accuracy: the share of the rows whose class is predicted.
 
         Parameters
@@ -706,8 +1388,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         float
         """
-        table, classes, codes, weights = read_rows(X, y, sample_weight)
-        return accuracy(classes[codes], self.predict(table), weights)
+        source = source_of(X, y)
+        if source is not None:
+            self._require_fitted()
+            parts = of_pieces(lambda: source.pieces(y, sample_weight, self.schema_.names), self._right_weight)
+            return share(*np.sum(parts, axis=0).tolist())
+        return share(*self._right_weight(Piece(X, y, sample_weight)))
+
+    def _right_weight(self, piece: Piece) -> tuple[float, float]:
+        """The weight of the rows whose class is predicted, and that of all rows."""
+        table, classes, codes, weights = read_rows(*piece[:3])
+        return right_weight(classes[on_host(codes)], on_host(self.predict(table)), on_host(weights))
 
     @of_one_state
     def evidence(self, X: TableLike) -> FloatArray:
@@ -723,7 +1414,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pool. `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
-        return scorer.evidence(table, positions)
+        evidence: FloatArray = engine_of(table).evidence(table, positions, scorer)
+        return evidence
 
     @of_one_state
     def explain(
@@ -778,10 +1470,99 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decider.warn()
         bits = attribute(decider.log_prior, evidence, chosen)
         by_token = strongest_tokens(scorer, table, positions, decider.log_prior, evidence, chosen, tokens)
-        terms = [place for place, name in enumerate(scorer.names) if name not in scorer.silent]
+        ignored = ignored_places(self.schema_.names, self.families, self.ignore)
+        hidden = {*scorer.silent, *(self.schema_.names[place] for place in ignored)}
+        terms = [place for place, name in enumerate(scorer.names) if name not in hidden]
         names = [scorer.names[place] for place in terms]
         bits = bits[:, [0, *(place + 1 for place in terms)]]
         return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, by_token)
+
+    @of_one_state
+    def check(self, X: TableLike) -> Check:
+        """How rows differ from those that were learnt: unseen labels, missing cells, numbers outside the range.
+
+        Before 50 rows or more are answered for, a `NaivelyWarning` says the same.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            At most 1000 rows are looked at, evenly spread.
+
+        Returns
+        -------
+        Check
+            One finding for each column that deserves a look; empty if none does.
+
+        See Also
+        --------
+        naively.check : Looks at rows before they are learnt.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> model = NaiveBayes().fit({"sick": ["t", "f"] * 20, "age": [31, 58] * 20}, [0, 1] * 20)
+        >>> model.check({"sick": ["F", "T", "F"], "age": [40, None, None]})
+        column  finding        detail
+        sick    unseen labels  'F' and the like in 3 of 3
+        age     missing cells  67% now, 0% then
+        """
+        self._require_classes()
+        return checked_rows(self, X)
+
+    @of_one_state
+    def annotate(self, X: TableLike | SourceLike, to: PathLike | None = None, evidence: bool = False) -> Any:
+        """Rows with the answers beside them: the class that is predicted, and the probability of each.
+
+        Parameters
+        ----------
+        X : data frame of any library, eager or lazy, or path, Arrow stream or iterator of data frames as in `fit`
+        to : path, optional
+            Where X is files or a stream, the file to write, Parquet or CSV by its ending. It is there when all rows
+            are, or not at all; what was there is replaced.
+        evidence : bool, default=False
+            Whether to add what each column says for the class that is predicted, in bits; with that of the prior they
+            add up to its log-odds, as in `explain`.
+
+        Returns
+        -------
+        data frame, iterator of data frames, or path
+            A new frame of the library of X, with ``prediction``, ``probability_<class>`` for each class and, if asked
+            for, ``evidence_prior`` and ``evidence_<column>``; of files and streams such frames one by one, or the path
+            that was written. A lazy frame stays lazy, but for databases, which give a reader of record batches.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from naively import NaiveBayes
+        >>> frame = pd.DataFrame({"coat": ["striped", "plain", "plain"], "kind": ["cat", "dog", "dog"]})
+        >>> model = NaiveBayes("textbook").fit(frame, "kind")
+        >>> model.annotate(frame[["coat"]]).round(2)
+              coat prediction  probability_cat  probability_dog
+        0  striped        cat             0.57             0.43
+        1    plain        dog             0.18             0.82
+        2    plain        dog             0.18             0.82
+        """
+        self._require_classes()
+        source = source_of(X)
+        if source is not None:
+            return source.annotate(self, to, evidence)
+        if to is not None:
+            raise ParameterError("annotate(to) is for files and streams. Write the frame that annotate returns.")
+        names = annotation_names(self.classes_, self.evidence_names_ if evidence else None)
+        known = known_part(X, self.schema_.names if self.schema_.named else (), names)
+        table, positions, scorer, decider = self._ready(known, None)
+        chooser, chosen = Decider(decider.log_prior), np.empty(table.n_rows, dtype=np.int64)
+        posterior = np.empty((table.n_rows, len(self.classes_)))
+
+        def finish(scores: FloatArray, rows: slice) -> None:
+            posterior[rows] = scores
+            chosen[rows] = chooser.choose(scores, rows)
+            decider.probabilities(posterior[rows], rows)
+
+        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        decider.warn()
+        bits = attribute(decider.log_prior, scorer.evidence(table, positions), chosen) if evidence else None
+        return annotated(X, names, self.classes_, chosen, posterior, bits)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
         known = self.classes_.tolist()
@@ -793,7 +1574,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @of_one_state
     def loo(
-        self, X: TableLike | None = None, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
+        self,
+        X: TableLike | SourceLike | None = None,
+        y: TargetLike | None = None,
+        sample_weight: WeightsLike | None = None,
     ) -> FloatArray:
         """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
 
@@ -834,7 +1618,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Recipe {self.recipe!r} weighs evidence on the rows it has kept: loo() without arguments gives their "
                 "leave-one-out answers. Use recipe='textbook' for other rows."
             )
-        rows, decider = self._learnt_rows(X, y, sample_weight)
+        source = source_of(X, y)
+        if source is not None:
+            pieces = of_pieces(lambda: source.pieces(y, sample_weight, self.schema_.names), self._left_out_of)
+            return np.concatenate(pieces)
+        return self._left_out_of(Piece(X, y, sample_weight))
+
+    def _left_out_of(self, piece: Piece) -> FloatArray:
+        """The leave-one-out log-probabilities of rows that were learnt."""
+        recipe = as_recipe(self.recipe)
+        rows, decider = self._learnt_rows(*piece[:3])
         families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
         n_threads = thread_count(self.n_threads)
         scores = left_out_scores(self.schema_, families, smoothings, self.statistics_, rows, n_threads)
@@ -846,18 +1639,34 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Rows that were learnt, and the prior of each without it."""
         table, classes, codes, weights = read_rows(X, y, sample_weight)
         table, positions = self.schema_.matched(table)
-        rows = LearntRows(table, positions, codes_among(self.classes_, classes, codes), weights)
+        rows = LearntRows(table, positions, codes_among(self.classes_, classes, on_host(codes)), on_host(weights))
         return rows, Decider(left_out_log_prior(self.statistics_, rows, self._given_prior(), self._prior_rule()))
 
+    @of_one_state
+    def kept_answers(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """The kept rows' leave-one-out answers, with their true classes: what `naively.evaluate(model)` measures.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_rows, n_classes)
+            As `loo` gives them.
+        codes : ndarray of shape (n_rows,)
+            The place of each row's class in `classes_`.
+        weights : ndarray of shape (n_rows,)
+        """
+        self._require_classes()
+        log_proba, left_out = self._left_out_of_kept_rows(), self._estimated()[0].left_out
+        assert left_out is not None
+        return log_proba, left_out.codes.copy(), left_out.weights.copy()
+
     def _left_out_of_kept_rows(self) -> FloatArray:
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise ParameterError(
                 f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
                 "that the model has learnt."
             )
-        loo = scorer.model.left_out if isinstance(scorer, PooledScorer) else scorer.weighed.model.loo.log_posterior
-        return loo.copy()
+        return left_out.log_posterior.copy()
 
     @of_one_state
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -893,7 +1702,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class."""
         self._require_fitted()
-        return self.statistics_.class_weight.high.copy()
+        return self._fitted().statistics.class_weight.high.copy()
 
     @property
     @of_one_state
@@ -912,30 +1721,23 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         1.0
         """
         self._require_fitted()
-        scorer = self._estimated()[0]
-        if scorer.weighed is None:
+        left_out = self._estimated()[0].left_out
+        if left_out is None:
             raise RecipeError(
                 f"calibration_ is measured on kept rows, and recipe {self.recipe!r} keeps none. Fit with "
                 "recipe='auto', 'fast' or 'strong', or score other rows."
             )
-        loo = scorer.weighed.model.loo
-        if not len(loo.codes):
+        if not len(left_out.codes):
             raise RecipeError(
                 "calibration_ is measured on kept rows, and none of them is left: nearly all rows were forgotten. "
                 "Score other rows, or learn some more."
             )
-        return calibration(self._left_out_of_kept_rows(), loo.codes, loo.weights)
+        return calibration(left_out.log_posterior, left_out.codes, left_out.weights)
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
-        result = np.empty((table.n_rows, len(self.classes_)))
-        change = getattr(decider, step)
-
-        def finish(scores: FloatArray, rows: slice) -> None:
-            change(scores, rows)
-            result[rows] = scores
-
-        engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
+        engine, n_threads = engine_of(table), thread_count(self.n_threads)
+        result: FloatArray = engine.scores(table, positions, scorer, decider, step, n_threads)
         decider.warn()
         return result
 
@@ -946,6 +1748,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         require_rows(table, to_learn=False)
         table, positions = self.schema_.matched(table)
         scorer, logs = self._estimated()
+        warn_of_asked(self._fitted(), scorer.factors, table, positions)
         if prior is not None:
             logs = log_prior(self._prior(prior))
             if logs.ndim == 2 and len(logs) != table.n_rows:
@@ -1035,12 +1838,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     @of_one_state
-    def rank_features(self, by: str = "information", like: Any = None) -> Any:
-        """The columns, the most telling first, by what was learnt of each alone; it needs no rows.
+    def rank_features(
+        self, by: str = "information", like: Any = None, *, X: TableLike | None = None, classes: Any = None
+    ) -> Any:
+        """The columns, the most telling first: by what was learnt of each alone, or by what the model makes of them.
 
         Parameters
         ----------
-        by : "information", "likelihood_ratio", "effect" or "weight", default="information"
+        by : "information", "evidence", "likelihood_ratio", "effect" or "weight", default="information"
             What the score is:
 
             - "information": the mutual information of the column and the class, in bits, at most the entropy of the
@@ -1049,6 +1854,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               cut into 10 bins of equal weight), and that of the estimated densities, by numeric integration, for
               `Gaussian`, `StudentT` and `Poisson`. Of a `Multinomial` column it is that of one event: is it of this
               column or not?
+            - "evidence": how much the model uses the column: the mean absolute evidence that it gives, in bits, weighed
+              as it is in the answers, over the rows that the recipe has kept, or over the rows of X. Two columns that
+              say the same share it. Joint factors and the experts of "strong" are terms of their own.
             - "likelihood_ratio": twice the gain in log-likelihood over the same family with the classes taken
               together: G, with its degrees of ``freedom`` and the ``p_value``, the chance of at least this gain where
               the classes do not differ.
@@ -1059,6 +1867,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
               unless all have the same.
         like : data frame, optional
             Another one, for its library; by default pandas. Where pandas is not installed, a dict of lists.
+        X : as in `predict`, optional
+            With "evidence", the rows to take the mean over.
+        classes : label or pair of labels, optional
+            With "evidence", a class against the rest, or one class against another; by default the mean over all pairs
+            of classes.
 
         Returns
         -------
@@ -1081,15 +1894,37 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['x0', 'x1']
         """
         self._require_classes()
-        if not isinstance(by, str) or by not in (*SCORES, "weight"):
-            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight'))}, got {by!r}.")
+        if not isinstance(by, str) or by not in (*SCORES, "weight", "evidence"):
+            raise ParameterError(f"by must be one of {listed((*SCORES, 'weight', 'evidence'))}, got {by!r}.")
+        require_rows_only_for_evidence(by, X, classes)
         names = self.schema_.names
+        if by == "evidence":
+            terms, bits = evidence_used(self, X, classes, "rank_features(by='evidence')")
+            return ranked(terms, {"score": bits}, X if like is None else like)
         if by == "weight":
             factors = self._contrast(None, None, "rank_features(by='weight')").scorer.factors
             return ranked(names, scores_by_weight(factors, names), like)
         recipe = as_recipe(self.recipe)
         families, smoothings = self._checked_families(recipe), self._smoothings(names, recipe)
         return ranked(names, scores_of_columns(by, self.schema_, families, smoothings, self.statistics_), like)
+
+    @property
+    @of_one_state
+    def feature_importances_(self) -> FloatArray:
+        """The share of each column in the evidence that all columns give: `rank_features` by "evidence", summing to 1.
+
+        Measured on the kept rows; recipe "textbook" keeps none and has no such attribute.
+
+        Examples
+        --------
+        >>> from naively import NaiveBayes
+        >>> X, y = {"size": [1.0, 2.0, 8.0, 9.0] * 9, "coat": ["plain", "plain", "striped", "plain"] * 9}, [0, 0, 1, 1]
+        >>> importances = NaiveBayes().fit(X, y * 9).feature_importances_
+        >>> bool(importances[0] > importances[1]), round(float(importances.sum()), 6)
+        (True, 1.0)
+        """
+        self._require_classes()
+        return importances(self)
 
     def _contrast(self, base: Any, prior: Any, asked: str) -> Contrast:
         """The scores of the model, to be read against a class."""
@@ -1123,7 +1958,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Only the recipe "textbook" has it, as weighed evidence is no probability of rows. `StudentT` and
         ``Gaussian(interval=...)`` are no functions of means and variances: for them, and for `Kernel`, it takes an
         exact histogram, which the recipes "auto" and "strong" keep of columns with at most 2048 distinct values
-        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none.
+        (``model.set_params(recipe="textbook", ...)`` then has it). `Stacked` is no density and has none. `Joint`
+        factors, `JointBayes` and `TAN` have it if no cell was missing: of rows with missing members too little is kept.
 
         Examples
         --------
@@ -1140,6 +1976,119 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return counted(self.statistics_.class_weight.high, log_prior(prior)) + sum(
             factor_log_likelihood(factor, self.schema_, self.statistics_) for factor in factors
         )
+
+    @of_one_state
+    def log_likelihood(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> float:
+        """The log-likelihood ``sum of weight * log P(row, class)`` of given rows: log P(D | theta).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; every class must be known. `from_parameters` makes a model of any theta.
+
+        Returns
+        -------
+        float
+            Minus infinity if a row has no chance in its class. Nothing is left out: `Poisson` counts have their
+            factorials, and `Multinomial` counts the number of orders in which they can have come about.
+
+        Examples
+        --------
+        Three heads and a tail, in this order, for some coins:
+
+        >>> tosses, coin = {"heads": [1, 1, 1, 0]}, ["coin"] * 4
+        >>> for theta in (0.5, 0.75, 1.0):
+        ...     model = NaiveBayes.from_parameters({"coin": 1.0}, {"heads": {"probability": {"coin": theta}}})
+        ...     print(theta, round(math.exp(model.log_likelihood(tosses, coin)), 4))
+        0.5 0.0625
+        0.75 0.1055
+        1.0 0.0
+        """
+        self._require_fitted()
+        self._require_density("log_likelihood")
+        self._require_no_stacking("log_likelihood")
+        table, classes, codes, weights = read_rows(X, y, sample_weight)
+        known = np.array([self._class_code(label, "y") for label in classes.tolist()], dtype=np.int64)[codes]
+        with np.errstate(divide="ignore"):
+            joint = self._joint_log_density(table)[np.arange(len(codes)), known]
+        weighed = joint if weights is None else np.where(weights > 0, joint, 0.0) * weights
+        return float(weighed.sum())
+
+    @property
+    @of_one_state
+    def log_marginal_likelihood_(self) -> float:
+        """The logarithm of P(D), the probability of all that was learnt, whatever the parameters.
+
+        The parameters have the prior that the smoothing stands for (``smoothing=Dirichlet(1.0, "mean")`` or Laplace's
+        rule: all probabilities alike), and are integrated out. It is the divisor in P(theta | D), which a point
+        estimate can leave out, and it compares models: the ratio of two is their Bayes factor.
+
+        It takes labels, yes and no, or Multinomial counts, or the tables of a `TAN`, and a smoothing of the class prior
+        (``prior_smoothing="laplace"``) unless the prior is given. Densities of numbers have no proper prior here, so
+        that P(D) is not defined: they raise `RecipeError`.
+
+        Examples
+        --------
+        Three heads and a tail in this order, if all coins are alike probable: 3! 1! / 5! = 1/20.
+
+        >>> coin = NaiveBayes("textbook", families="bernoulli", prior={"coin": 1.0})
+        >>> round(math.exp(coin.fit({"heads": [1, 1, 1, 0]}, ["coin"] * 4).log_marginal_likelihood_), 6)
+        0.05
+        """
+        factors = self._unweighed_factors("log_marginal_likelihood_")
+        smoothings = self._smoothings(self.schema_.names, as_recipe(self.recipe))
+        total = self._log_marginal_of_classes()
+        for factor in factors:
+            smoothing = smoothings[int(factor.members[0])]
+            total += factor_log_marginal_likelihood(factor, smoothing, self.schema_, self.statistics_)
+        return total
+
+    def _log_marginal_of_classes(self) -> float:
+        weight, given = self.statistics_.class_weight.high, self._given_prior()
+        if not (given is None or (isinstance(given, str) and given == "estimated")):
+            return counted(weight, log_prior(self.class_prior_))
+        concentration = prior_counts(self._prior_rule(), weight[None], self.classes_.tolist())
+        if (concentration <= 0).any():
+            raise RecipeError(
+                "log_marginal_likelihood_ needs a prior of the class probabilities: prior_smoothing='laplace' takes "
+                "all alike, and prior={...} gives them."
+            )
+        return log_marginal(weight[None], concentration)
+
+    @of_one_state
+    def posterior(self) -> Posterior:
+        """What is known of the parameters: their posterior distributions, those of `scipy.stats`.
+
+        Returns
+        -------
+        Posterior
+            ``posterior.columns[name][parameter][class]`` is a frozen distribution: Dirichlet for the probabilities of
+            labels, beta for those of yes and for the shares of counts, gamma for rates, Student's t for means and
+            inverse gamma for variances. ``posterior.class_prior`` is that of the class prior, None if it was given.
+            ``frame()`` has means and 95 % intervals.
+
+        Notes
+        -----
+        The prior of probabilities is the one that the smoothing stands for: pseudo-counts are its parameters, and
+        ``Dirichlet(beta)`` and ``Beta(b1, b0)`` say theirs. Means and variances have the prior ``1 / variance``. Where
+        that leaves no distribution (a value that a class never had, without smoothing; a class with one row), the error
+        says so.
+
+        Examples
+        --------
+        >>> from naively.smoothing import Beta
+        >>> coin = NaiveBayes("textbook", families="bernoulli", smoothing=Beta(3, 3), prior="uniform")
+        >>> theta = coin.fit({"heads": [1, 1, 1, 0]}, ["coin"] * 4).posterior().columns["heads"]["probability"]["coin"]
+        >>> theta.dist.name, theta.args, float(theta.mean()), theta.interval(0.95)[0].round(2).item()
+        ('beta', (6.0, 4.0), 0.6, 0.3)
+        """
+        factors = self._unweighed_factors("posterior")
+        given, prior = self._given_prior(), None
+        if given is None or (isinstance(given, str) and given == "estimated"):
+            weight = self.statistics_.class_weight.high[None]
+            prior = dirichlets(weight + prior_counts(self._prior_rule(), weight, self.classes_.tolist()))[0]
+        smoothings = self._smoothings(self.schema_.names, as_recipe(self.recipe))
+        return posterior_of(factors, smoothings, self.schema_, self.statistics_, prior)
 
     @property
     @of_one_state
@@ -1218,8 +2167,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         `Binned` columns draw one of the values that were learnt in a bin, `Kernel` ones from the tabulated density,
-        `Bernoulli` ones 0 and 1 (or the threshold and one above it). The recipes that weigh evidence have no
-        distribution of rows to draw from: use "textbook".
+        `Bernoulli` ones 0 and 1 (or the threshold and one above it). Columns of `Joint` and `TAN` are drawn together;
+        the numbers of a `TAN` uniformly within their bins, the outermost of which are taken to be as wide as their
+        neighbours. The recipes that weigh evidence have no distribution of rows to draw from: use "textbook".
 
         Examples
         --------
@@ -1297,20 +2247,24 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.score_samples([[1.5], [4.5], [30.0]]).round(1)
         array([  -0.9,   -7.7, -243.6])
         """
-        table, positions, scorer, decider = self._ready(X, prior)
+        self._require_fitted()
         self._require_no_stacking("score_samples")
-        result = np.empty(table.n_rows)
+        return np.asarray(np.logaddexp.reduce(self._joint_log_density(X, prior), axis=1))
+
+    def _joint_log_density(self, X: Any, prior: Any = None) -> FloatArray:
+        """The log-density of each row with each class, (rows, classes), what all classes share included."""
+        table, positions, scorer, decider = self._ready(X, prior)
+        result = np.empty((table.n_rows, len(self.classes_)))
 
         def finish(scores: FloatArray, rows: slice) -> None:
-            scores += decider.log_prior if decider.log_prior.ndim == 1 else decider.log_prior[rows]
-            result[rows] = np.logaddexp.reduce(scores, axis=1)
+            result[rows] = scores + (decider.log_prior if decider.log_prior.ndim == 1 else decider.log_prior[rows])
 
         engine_of(table).score(table, positions, scorer, finish, thread_count(self.n_threads))
         for factor in scorer.factors:
             if factor.family.log_base is not None:
                 chosen = chosen_columns(factor.members, positions, scorer.n_columns)
                 block = checked_numbers(table, chosen, slice(0, table.n_rows), nonnegative=True)
-                result += factor.family.log_base(block)
+                result += factor.family.log_base(block)[:, None]
         return result
 
     def _require_no_stacking(self, what: str) -> None:
@@ -1406,7 +2360,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label_probabilities(self, member: int) -> tuple[tuple[Label, ...], FloatArray]:
         for distribution in self._imputing(member):
-            labels = distribution.labels_of(int(np.flatnonzero(distribution.members == member)[0]))
+            place = int(np.flatnonzero(distribution.members == member)[0])
+            labels: tuple[tuple[Label, ...], FloatArray] | None = distribution.labels_of(place)
             if labels is not None:
                 return labels
         raise ParameterError(
@@ -1421,9 +2376,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The factors of all columns, or of one, not weighed, by families that say what is expected of a cell."""
         recipe = as_recipe(self.recipe)
         families = [family and family.expecting() for family in self._checked_families(recipe)]
+        self._refuse_together(families, member)
         smoothings = self._smoothings(self.schema_.names, recipe)
         factors = make_factors(self.schema_, families, smoothings, self.statistics_)
         return [factor for factor in factors if member is None or member in factor.members]
+
+    def _refuse_together(self, families: Sequence[Family | None], member: int | None) -> None:
+        """Refuse to fill in a column whose cells depend on those of others, given the class."""
+        for name, place, family in zip(self.schema_.names, range(len(families)), families, strict=True):
+            if family is not None and family.together and member in (None, place):
+                raise ParameterError(
+                    f"Column {name!r} is read together with others, so the class alone does not tell what its missing "
+                    "cells are expected to be. Use a model without factors, NaiveBayes('textbook')."
+                )
 
     @of_one_state
     def bayes_error(self, n: int = 10_000, *, seed: Any = None) -> BayesError:
@@ -1485,7 +2450,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
         the posterior of the parameters gives. They hold for a column model that is right,
         and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
-        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns.
+        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
+        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN` where a parent is known.
 
         Examples
         --------
@@ -1522,7 +2488,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     @of_one_state
     def families_(self) -> dict[str, Family | None]:
-        """The family that each column is read with, by name; None for a column of which nothing is known yet."""
+        """The family that each column is read with, by name; None where nothing is known yet, or to be ignored."""
         self._require_fitted()
         return dict(zip(self.schema_.names, self._checked_families(as_recipe(self.recipe)), strict=True))
 
@@ -1538,8 +2504,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.prior
 
     def _prior(self, prior: Any) -> FloatArray:
-        weighs = as_recipe(self.recipe).tempering is not None
-        weight = class_rows(self.statistics_) if weighs else self.statistics_.class_weight.high
+        state = self._fitted()
+        weight = state.class_rows
+        if weight is None:
+            weighs = as_recipe(self.recipe).tempering is not None
+            weight = class_rows(state.statistics) if weighs else state.statistics.class_weight.high
         return class_prior(prior, self._prior_rule(), self.classes_, weight)
 
     def _prior_rule(self) -> Smoothing:
@@ -1550,31 +2519,34 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _estimated(self) -> tuple[Scorer | PooledScorer, FloatArray]:
         """The scorer and the log-prior, computed when first needed and again when what they stand on has changed."""
         state, basis = self._fitted(), self._basis()
-        known = state.estimates[0]
-        if known is None or not unchanged(known[0], basis):
-            with learning_lock(state):  # threads that ask at once wait for one of them
-                known = state.estimates[0]
-                if known is None or not unchanged(known[0], basis):
-                    basis = as_it_is(basis)  # before the work: what changes meanwhile is seen at the next answer
-                    known = basis, (self._scorer(as_recipe(self.recipe)), log_prior(self._prior(self._given_prior())))
-                    state.estimates[0] = known
-        estimated: tuple[Scorer | PooledScorer, FloatArray] = known[1]
-        return estimated
+        scorer = state.estimated(0, basis, self._told_scorer)
+        logs = state.estimated(1, (*basis, self.prior), lambda: log_prior(self._prior(self._given_prior())))
+        return scorer, logs
+
+    def _told_scorer(self) -> Scorer | PooledScorer:
+        """The scorer, with word of it if it takes long."""
+        with told("estimating", self.verbose or None):
+            return self._scorer(as_recipe(self.recipe))
 
     def _basis(self) -> tuple[Any, ...]:
-        """The parameters that estimates are computed from."""
+        """The parameters that estimates are computed from, but for the prior, which weighs nothing."""
         return (
             self.recipe,
             self.families,
             self.smoothing,
             self.factors,
-            self.prior,
             self.prior_smoothing,
+            self.ignore,
             self.kept_rows,
         )
 
     def _scorer(self, recipe: Recipe) -> Scorer | PooledScorer:
         """The estimates of all columns, weighed if the recipe says so."""
+        if self._fitted().class_rows is not None:
+            raise FrozenError(
+                "This model only answers, under the parameters that it was frozen with; only the prior can be another. "
+                "Set them as they were, or use the model that it was made from."
+            )
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         smoothings = self._smoothings(schema.names, recipe)
@@ -1586,9 +2558,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_threads = thread_count(self.n_threads)
         weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
-            return PooledScorer(weighed, schema, len(self.classes_), thread_count(self.n_threads))
-        scorer = Scorer(weighed.factors, schema.names, len(self.classes_), weighed.model.bias)
-        scorer.weighed = weighed
+            return PooledScorer.fitted(weighed, schema, n_threads)
+        factors = in_c_order(weighed.factors)
+        scorer = Scorer(factors, schema.names, len(self.classes_), in_c_order(weighed.model.bias))
+        scorer.weighed, scorer.left_out = weighed, weighed.left_out
         return scorer
 
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
@@ -1605,7 +2578,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return schema.with_declared(families)
 
     def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
-        """The smoothing of each column."""
+        """The smoothing of each column, for the classes that there are."""
+        rules = self._given_smoothings(names, recipe)
+        if not self._is_fitted():
+            return rules
+        known = {id(rule): rule.for_classes(self.classes_.tolist()) for rule in rules}
+        return [known[id(rule)] for rule in rules]
+
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+        """The smoothing of each column as the parameters have it."""
         if self.smoothing is None:
             return [recipe.smoothing] * len(names)
         if not isinstance(self.smoothing, Mapping):
@@ -1623,9 +2604,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def by_kind(families: ByKind, place: int) -> Family | None:
             return families.undecided if counting else families.of_numbers(names[place], self.statistics_)
 
+        ignored = ignored_places(names, self.families, self.ignore)
+        if ignored:  # whatever they hold
+            kinds = ["empty" if place in ignored else kind for place, kind in enumerate(kinds)]
         families = assign_families(names, kinds, self.families, recipe, by_kind)
+        for place in ignored:
+            families[place] = None
         joints = self._joints(names, recipe)
-        return joined(joints, names, families) if joints else families
+        return joined(joints, names, families, ignored) if joints else families
 
     def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
         """The joint factors."""
@@ -1638,7 +2624,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return joints
 
     def _checked_kept_rows(self) -> int:
-        return require_whole("kept_rows", self.kept_rows, at_most=MOST_KEPT)
+        kept_rows = require_whole("kept_rows", self.kept_rows, at_least=0, at_most=MOST_KEPT)
+        if kept_rows == 0 and as_recipe(self.recipe).tempering is not None:
+            raise ParameterError(
+                f"kept_rows must be at least 1, got 0: recipe {self.recipe!r} weighs evidence on the kept rows. Fit "
+                "with some and use frozen() or save(path, rows=False) for a model without rows, or recipe='textbook'."
+            )
+        return kept_rows
+
+
+def _refuse_any_frozen(asked: str, *models: NaiveBayes) -> None:
+    for model in models:
+        model._refuse_frozen(asked)
 
 
 def _holds(kept: Sequence[Summary], needed: Sequence[Summary]) -> bool:
@@ -1658,3 +2655,11 @@ def _copied(described: Any) -> Any:
 def _of_column(values: Any, place: int) -> Any:
     """One column's part of a described parameter: a column of an array, or an entry of a list."""
     return values[place] if isinstance(values, list) else values[:, place]
+
+
+def _cell(table: Table, position: int) -> Any:
+    """What the one row of a table holds in a column; None where it is missing."""
+    if table.kind(position) == "text":
+        return table.texts(position)[0]
+    codes, labels = table.labels(position)
+    return None if codes[0] < 0 else labels[int(codes[0])]

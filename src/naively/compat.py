@@ -1,7 +1,7 @@
 """Other systems' naive Bayes, as settings of `NaiveBayes`.
 
 Each class is a `NaiveBayes` whose parameters are those of another system, and whose posteriors are that system's: R's
-e1071, klaR and naivebayes, and CLOP. There is no second implementation, so such a model also learns in batches,
+e1071, klaR and naivebayes, CLOP and Weka. There is no second implementation, so such a model also learns in batches,
 forgets, merges, explains, is tuned over its own parameters and is saved. `docs/compatibility.md` compares the systems.
 
 Where the R packages stop or answer NA, these models answer:
@@ -28,10 +28,11 @@ from naively._checks import require_number
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError, brief
 from naively.families import Bernoulli, ByKind, Categorical, Family, Gaussian, Kernel, Poisson, Thresholded
+from naively.families._weka import Rounded
 from naively.recipes import Recipe
 from naively.smoothing import NAMES, MEstimate, Smoothing
 
-__all__ = ["clop", "e1071", "klar", "naivebayes"]
+__all__ = ["clop", "e1071", "klar", "naivebayes", "weka"]
 
 
 class _OtherSystem(NaiveBayes):  # the classes below have the names of the functions and packages they stand for
@@ -40,7 +41,7 @@ class _OtherSystem(NaiveBayes):  # the classes below have the names of the funct
     recipe = "textbook"
     factors = None
     prior: Any = None
-    prior_smoothing = None
+    prior_smoothing: Any = None
     smoothing: Any = None
     kept_rows = None
     n_threads = None
@@ -76,6 +77,18 @@ class e1071(_OtherSystem):  # noqa: N801
     >>> model = compat.e1071().fit(X, ["cat", "cat", "dog", "dog"])
     >>> model.predict_proba({"weight": [14.0], "coat": ["striped"]}).round(4)
     array([[0., 1.]])
+    >>> print(str(model).partition("Conditional")[2])
+     probabilities:
+           weight
+    Y       [,1]      [,2]
+      cat  4.600 0.5656854
+      dog 27.500 4.9497475
+    <BLANKLINE>
+           coat
+    Y       plain striped
+      cat     0.5     0.5
+      dog     1.0     0.0
+    <BLANKLINE>
     """
 
     def __init__(self, laplace: float = 0, threshold: float = 0.001, eps: float = 0):
@@ -84,6 +97,12 @@ class e1071(_OtherSystem):  # noqa: N801
         self.eps = eps
         require_number("laplace", laplace, at_least=0)
         _ = self.families  # a bad parameter is refused at once
+
+    def __str__(self) -> str:
+        """What R prints of the fitted model: the class prior, means and standard deviations, probabilities."""
+        from naively.analysis._r_tables import as_printed_by_e1071
+
+        return as_printed_by_e1071(self) if self._is_fitted() else repr(self)
 
     @property
     def families(self) -> ByKind:  # type: ignore[override]
@@ -112,7 +131,10 @@ class klar(_OtherSystem):  # noqa: N801
     threshold : float, default=0.001
         What takes the place of a probability or density of exactly zero.
     bw, kernel, n
-        As in R's `density`: "nrd0" or a bandwidth; the shape of the bells; the number of points.
+        As in R's `density`: "nrd0", "SJ", "ucv" or a bandwidth; the shape of the bells; the number of points.
+    interpolate : bool, default=False
+        A density is the mean of the two points of the grid beside the value, not that of the nearest: what klaR's
+        `predict` takes as ``interpolate = TRUE``.
 
     Examples
     --------
@@ -132,6 +154,7 @@ class klar(_OtherSystem):  # noqa: N801
         bw: Any = "nrd0",
         kernel: str = "gaussian",
         n: int = 512,
+        interpolate: bool = False,
     ):
         self.fL = fL
         self.usekernel = usekernel
@@ -141,13 +164,17 @@ class klar(_OtherSystem):  # noqa: N801
         self.bw = bw
         self.kernel = kernel
         self.n = n
+        self.interpolate = interpolate
         require_number("fL", fL, at_least=0)
+        if not isinstance(interpolate, (bool, np.bool_)):
+            raise ParameterError(f"interpolate must be True or False, got {brief(interpolate)}.")
         _ = self.families, self._given_prior()  # a bad parameter is refused at once
 
     @property
     def families(self) -> ByKind:  # type: ignore[override]
         """How columns are distributed, by what they hold."""
-        return _families_of_klar(self.usekernel, self.adjust, self.threshold, self.bw, self.kernel, self.n)
+        density = (self.bw, self.adjust, self.kernel, self.n, "mean" if self.interpolate else True)
+        return _families_of_klar(density if self.usekernel else None, self.threshold)
 
     @property
     def smoothing(self) -> float:  # type: ignore[override]
@@ -221,6 +248,40 @@ class naivebayes(_OtherSystem):  # noqa: N801
         return self.laplace
 
 
+class weka(_OtherSystem):  # noqa: N801
+    """Weka's ``weka.classifiers.bayes.NaiveBayes``, by default or with kernels (-K).
+
+    Numbers are rounded to the mean gap between the distinct values of their column, and a cell has the probability of
+    the interval of that width around it. Values of labels have a pseudo-count of one, and so have the classes.
+
+    Parameters
+    ----------
+    kernel : bool, default=False
+        Numbers have kernel densities, not normal ones: Weka's option -K.
+
+    Examples
+    --------
+    >>> from naively import compat
+    >>> X, y = {"weight": [4.2, 5.0, 31.0, 24.0]}, ["cat", "cat", "dog", "dog"]
+    >>> model = compat.weka().fit(X, y)
+    >>> model.predict_proba({"weight": [14.0]}).round(4)
+    array([[0.9439, 0.0561]])
+    """
+
+    prior_smoothing = "laplace"
+    smoothing = "laplace"
+
+    def __init__(self, kernel: bool = False):
+        self.kernel = kernel
+        if not isinstance(kernel, (bool, np.bool_)):
+            raise ParameterError(f"kernel must be True or False, got {brief(kernel)}.")
+
+    @property
+    def families(self) -> ByKind:  # type: ignore[override]
+        """How columns are distributed, by what they hold."""
+        return _FAMILIES_OF_WEKA[bool(self.kernel)]
+
+
 class clop(_OtherSystem):  # noqa: N801
     """CLOP's `naive`: frequencies of binary columns, Gaussians with a variance shared by the classes for the others.
 
@@ -251,13 +312,15 @@ class clop(_OtherSystem):  # noqa: N801
         """How columns are distributed, by what they hold."""
         return _FAMILIES_OF_CLOP
 
-    def _smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
+    def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         if isinstance(self.smoothing, str) and self.smoothing in ("classes", "features"):
             return [MEstimate(1.0, self.smoothing)] * len(names)  # type: ignore[arg-type]
-        return super()._smoothings(names, recipe)
+        return super()._given_smoothings(names, recipe)
 
 
 # -- families, made once for equal parameters, so that a model knows that they did not change -------------------------
+
+_FAMILIES_OF_WEKA = {kernel: ByKind(Rounded(kernel), Categorical("declared")) for kernel in (False, True)}
 
 _FAMILIES_OF_CLOP = ByKind(Gaussian(ties="feature", ddof=1), Categorical(), binary=Bernoulli())
 
@@ -268,9 +331,13 @@ def _families_of_e1071(threshold: float, eps: float) -> ByKind:
 
 
 @lru_cache
-def _families_of_klar(usekernel: bool, adjust: float, threshold: float, bw: Any, kernel: str, n: int) -> ByKind:
-    density = Kernel(bw, adjust, kernel=kernel, background=False, points=n, nearest=True)
-    numbers = Thresholded(density, threshold) if usekernel else _numbers(threshold, 0, 0)
+def _families_of_klar(density: tuple[Any, ...] | None, threshold: float) -> ByKind:
+    if density is None:
+        numbers = _numbers(threshold, 0, 0)
+    else:
+        bw, adjust, kernel, n, nearest = density
+        bells = Kernel(bw, adjust, kernel=kernel, background=False, points=n, nearest=nearest)
+        numbers = Thresholded(bells, threshold)
     return ByKind(numbers, Thresholded(Categorical("declared"), threshold))
 
 

@@ -10,6 +10,7 @@
     │   └── GapError                     a question that a family of columns has no answer to
     ├── ForgetError (ValueError)         rows to forget that were never learnt
     ├── RecipeError (AttributeError)     an attribute that only models of another recipe or other families have
+    ├── FrozenError (AttributeError)     a model that only answers was to learn, or to tell what it has learnt
     └── ModelFileError (ValueError)      a model file that is damaged, edited, too large or of another version
 
     NaivelyWarning (UserWarning)         the answer stands, but look at this
@@ -104,6 +105,10 @@ class ForgetError(NaivelyError, ValueError):
 
 class RecipeError(NaivelyError, AttributeError):
     """Only models of another recipe, or with other families, have this attribute."""
+
+
+class FrozenError(NaivelyError, AttributeError):
+    """A model that only answers was to learn, or was asked for what it needs to learn."""
 
 
 class ModelFileError(NaivelyError, ValueError):

@@ -7,7 +7,7 @@ right: that is checked when it is read.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -44,6 +44,9 @@ TargetLike: TypeAlias = HasShape | HasArray | Sequence[Any]
 WeightsLike: TypeAlias = HasShape | HasArray | Sequence[float] | str
 """A weight per row, or the name of the column of X that holds them."""
 
+ColumnsLike: TypeAlias = str | int | Sequence[str | int]
+"""Columns, by name or by position."""
+
 PriorLike: TypeAlias = str | Mapping[Any, float] | HasShape | HasArray | Sequence[Any]
 """The probability of each class: "estimated", "uniform", by label, in the order of the classes, or so for each row."""
 
@@ -52,6 +55,25 @@ LossLike: TypeAlias = Mapping[Any, Any] | HasShape | HasArray | Sequence[Any]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """The path of a file."""
+
+
+class HasArrowStream(Protocol):
+    """What gives its rows through the Arrow C stream interface: a reader, a relation, the result of a query."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """A capsule with the stream."""
+
+
+class HasColumns(Protocol):
+    """A lazy frame: of Polars, DuckDB, Ibis, PySpark or Dask."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
+
+
+SourceLike: TypeAlias = str | os.PathLike[str] | HasArrowStream | HasColumns | Iterable[Any]
+"""Rows that are no table in memory: paths of files, an Arrow stream, a lazy frame, an iterator of frames or pairs."""
 
 if TYPE_CHECKING:
     from naively.families import ByKind, Family, Joint

@@ -381,3 +381,18 @@ def test_beta_goes_through_a_model_file(tmp_path):
     model = textbook(families="bernoulli", smoothing=Beta(3, 2)).fit([[0], [1], [1]], ["a", "a", "b"])
     model.save(tmp_path / "model.json")
     assert load(tmp_path / "model.json").smoothing == Beta(3, 2)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+def test_a_constant_column_has_no_parameters(family):
+    """It says nothing, so nothing of it was chosen: neither the likelihood nor its price knows the column."""
+    X, y = np.array([[1.0, 3.0], [2.0, 3.0], [4.0, 3.0], [7.0, 3.0]]), [0, 0, 1, 1]
+    with_it, without = (NaiveBayes("textbook", families=family).fit(part, y) for part in (X, X[:, :1]))
+    assert with_it.n_parameters_ == without.n_parameters_ == 1 + 4
+    assert with_it.aic_ == pytest.approx(without.aic_)
+
+
+@pytest.mark.parametrize("ties", ["none", "feature", "class", "all"])
+def test_only_constant_columns_leave_the_prior(ties):
+    model = NaiveBayes("textbook", families=Gaussian(ties=ties)).fit([[3.0], [3.0], [3.0]], [0, 0, 1])
+    assert model.n_parameters_ == 1

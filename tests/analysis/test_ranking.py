@@ -324,3 +324,9 @@ def test_symmetric_uncertainty(rows):
     )
     expected = 2 * shared / each if each > 1e-12 else 0.0
     assert symmetric_uncertainty(first, second, classes) == pytest.approx(expected, abs=1e-9)
+
+
+def test_very_large_rates_take_no_more_memory_than_small_ones():
+    X, y = [[1e12], [1.1e12], [3e12], [3.1e12]], [0, 0, 1, 1]
+    score = NaiveBayes("textbook", families="poisson").fit(X, y).rank_features()["score"][0]
+    assert 0.0 < score <= 1.0

@@ -12,9 +12,10 @@ from naively.statistics._registry import STATISTICS
 from naively.testing import check_engine
 
 SOURCES = {"local": read_table}
+"""How a frame becomes what an engine reads; rows on a GPU, which hold no text, are compared in tests/gpu."""
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", sorted(set(ENGINES) - {"gpu"}))
 def test_every_engine_gives_the_numbers_of_the_local_one(name):
     check_engine(ENGINES[name], SOURCES[name])
 

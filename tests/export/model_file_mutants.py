@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from naively import TAN, JointBayes, NaiveBayes
-from naively._export.json import _checksum
+from naively._export.json import VERSION, _checksum
 from naively.families import Bernoulli, Binned, Codes, Gaussian, Joint, Kernel, Multinomial, Poisson, Text
 from naively.smoothing import MEstimate
 
@@ -23,6 +23,13 @@ PROSE = {"t": Text(1)}
 
 def some(*names):
     return {name: TABLE[name] for name in names}
+
+
+def many():
+    """Rows enough for all experts."""
+    random = np.random.default_rng(0)
+    rows = {name: [cells[place] for place in random.integers(0, len(cells), 80)] for name, cells in TABLE.items()}
+    return rows, np.where(random.random(80) < [0.9 if cell == "red" else 0.2 for cell in rows["c"]], "a", "b")
 
 
 MODELS = {
@@ -42,6 +49,9 @@ MODELS = {
     "joint": lambda: NaiveBayes(
         "textbook", factors=[Joint("x", "z")], families={"x": Gaussian()}, prior={"a": 0.5, "b": 0.5}
     ).fit(some("x", "z", "c"), Y, WEIGHTS),
+    "frozen": lambda: NaiveBayes(families=PROSE).fit(TABLE, Y, WEIGHTS).frozen(),
+    "frozen fast": lambda: NaiveBayes("fast", families={"z": Gaussian()}).fit(some("x", "z", "c"), Y).frozen(),
+    "frozen strong": lambda: NaiveBayes("strong", families=PROSE).fit(*many()).frozen(),
     "joint bayes": lambda: JointBayes().fit(some("z", "c"), Y, WEIGHTS),
     "tree": lambda: TAN(bins=3).fit(some("x", "z", "c"), Y, WEIGHTS),
 }
@@ -95,7 +105,7 @@ def mutant(content, random):
 
 def forge(file, content):
     """Write a content with a checksum that fits."""
-    document = {"format": "naively model", "version": 1, "content": content, "checksum": _checksum(content)}
+    document = {"format": "naively model", "version": VERSION, "content": content, "checksum": _checksum(content)}
     file.write_text(json.dumps(document), encoding="utf-8")
 
 

@@ -50,7 +50,7 @@ def test_curves(knots, values):
     assert np.isfinite(expected).all()
     for kernel in (plain(curves.add_curve), curves.add_curve):
         scores = np.zeros((len(x), 2))
-        kernel(x, curve.knots, curve.by_knot, curve.missing, curve.guide, scores)
+        kernel(x, *curve.for_kernel, scores)
         np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
 
 

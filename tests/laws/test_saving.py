@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from naively import TAN, JointBayes, NaiveBayes, load
+from naively._export.json import _estimates as json_estimates
 from naively.errors import InputError
 from naively.families import (
     Bernoulli,
@@ -27,6 +28,7 @@ from naively.families import (
     Text,
     Thresholded,
 )
+from naively.recipes import as_recipe
 from tests.models import textbook
 from tests.strategies import cases, learn
 
@@ -186,6 +188,11 @@ def wild_models(draw, recipes):
         reject()
 
 
+def writable_without_rows(model):
+    """Whether no family estimates what a file cannot hold."""
+    return as_recipe(model.recipe).tempering is None or json_estimates(model) is not None
+
+
 def assert_same_to_the_last_bit(model, query, file):
     expected = model.predict_proba(query)
     assert np.isfinite(expected).all()
@@ -195,9 +202,13 @@ def assert_same_to_the_last_bit(model, query, file):
     assert loaded.classes_.tolist() == model.classes_.tolist()
     assert np.array_equal(loaded.predict_proba(query), expected)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(query), expected)
+    assert np.array_equal(model.frozen().predict_proba(query), expected)
     written = file.read_bytes()
     loaded.save(file)
     assert file.read_bytes() == written
+    if writable_without_rows(model):
+        model.save(file, rows=False)
+        assert np.array_equal(load(file).predict_proba(query), expected)
 
 
 @pytest.fixture
@@ -244,3 +255,31 @@ def test_fractional_weights_come_back_to_the_last_bit(file):
         assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
         merged = model + model
         assert np.array_equal(through_a_file(merged, file).predict_proba(X), merged.predict_proba(X))
+
+
+PROSE = [" ".join(WORDS[(place * step) % 7] for step in range(1, 10)) for place in range(60)]
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("recipe", ["textbook", *TEMPERED])
+def test_a_saved_model_answers_the_same_whichever_kernels_run(recipe, frozen, file, monkeypatch):
+    random = np.random.default_rng(1)
+    rows = {
+        "x": np.where(random.random(60) < 0.1, np.nan, random.normal(size=60)),
+        "c": random.choice(["red", "blue"], 60),
+        "k": random.integers(0, 4, 60),
+        "t": PROSE,
+    }
+    y = np.where(rows["c"] == "red", "a", "b")
+    y[::7] = "c"
+    model = NaiveBayes(recipe, families={"k": "categorical", "t": Text()}).fit(rows, y)
+    model.save(file, rows=not frozen)
+    answers = []
+    for kernels in ("reference", "compiled", "reference"):
+        monkeypatch.setenv("NAIVELY_KERNELS", kernels)
+        loaded = load(file)
+        answers.append([loaded.predict_joint_log_proba(rows), loaded.evidence(rows), loaded.predict_proba(rows)])
+    for answer in answers[1:]:
+        for one, other in zip(answer, answers[0], strict=True):
+            assert np.array_equal(one, other)
+    assert np.array_equal(answers[0][2], model.predict_proba(rows))

@@ -8,10 +8,17 @@ import pytest
 
 from naively import NaiveBayes, compat
 from naively.families import ByKind, Kernel, Thresholded
+from naively.families._bandwidths import RULES
 from naively.smoothing import MEstimate
 from tests.reference.golden import HERE, numbers, read_cases, read_golden
 
-SYSTEMS = {"e1071": compat.e1071, "klaR": compat.klar, "naivebayes": compat.naivebayes}
+SYSTEMS = {"e1071": compat.e1071, "klaR": compat.klar, "naivebayes": compat.naivebayes, "weka": compat.weka}
+OPTIONS = {
+    "kernel_interpolate": {"interpolate": True},
+    "kernel_bwSJ": {"bw": "SJ"},
+    "kernel_biweight_bwucv": {"bw": "ucv"},
+}
+"""Arguments of calls that the files give apart, by case."""
 TABLES = {
     "e1071": ["iris", "pima-diabetes", "german-credit", "house-votes-84", "titanic-2201"],
     "klaR": ["iris", "pima-diabetes", "german-credit", "house-votes-84", "titanic-2201"],
@@ -24,6 +31,7 @@ TABLES = {
         "counts-synthetic",
         "counts-synthetic-na",
     ],
+    "weka": ["iris", "pima-diabetes", "german-credit", "house-votes-84"],
 }
 OTHER_FUNCTIONS = "_nb_"
 """Cases of naivebayes' functions for one family: see `test_functions_for_one_family`."""
@@ -44,7 +52,7 @@ def all_cases(wanted):
 
 
 def exact(case):
-    return OTHER_FUNCTIONS not in case["id"] and "bandwidths" not in case and "all_rows_fragile" not in case
+    return OTHER_FUNCTIONS not in case["id"] and "all_rows_fragile" not in case
 
 
 def frame_of(document):
@@ -73,10 +81,22 @@ def asked(model, document, case):
 
 @pytest.mark.parametrize(("system", "document", "case"), all_cases(exact))
 def test_posterior(system, document, case):
-    actual, expected = asked(SYSTEMS[system](**case["arguments"]), document, case)
-    # klaR can average two points of R's grid (interpolate = TRUE), which we do not: within 0.01
-    tolerance = 0.01 if case["id"] == "kernel_interpolate" else 1e-10
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance)
+    model = SYSTEMS[system](**case["arguments"], **OPTIONS.get(case["id"], {}))
+    actual, expected = asked(model, document, case)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("system", "document", "case"), all_cases(lambda case: "bandwidths" in case))
+def test_bandwidths(system, document, case):  # noqa: ARG001
+    """R's own, to the last digits of its search for them."""
+    rule = RULES[OPTIONS[case["id"]]["bw"]]
+    frame, y, _ = frame_of(document)
+    for name, widths in case["bandwidths"].items():
+        for label, width in zip(document["classes"], widths, strict=True):
+            own = frame.loc[y == label, name].to_numpy()
+            values, counts = np.unique(own, return_counts=True)
+            found = rule(values, counts.astype(float), float(((own - own.mean()) ** 2).sum()))
+            assert found == pytest.approx(width, rel=1e-9)
 
 
 @pytest.mark.parametrize(("system", "document", "case"), all_cases(lambda case: "bandwidths" in case))

@@ -66,6 +66,7 @@ def test_columns_are_ranked(model):
     assert set(ranked["column"][:2]) == {"body", "subject"}
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_drift_names_the_column_whose_words_moved():
     X, y = mailbox(400)
     later, labels = mailbox(400, seed=7)

@@ -1,9 +1,9 @@
-"""The model file: one JSON document with the schema and the statistics. Estimates are recomputed when it is read.
+"""The model file: one JSON document with the schema, the statistics and, where evidence is weighed, the estimates.
 
-Format 1::
+Format 2::
 
     {
-      "format": "naively model", "version": 1,
+      "format": "naively model", "version": 2,
       "content": {
         "model": "NaiveBayes",         or "JointBayes", "TAN", or one of `naively.compat`: "e1071", ...
         "parameters": {...},           the constructor's, families and smoothings as {"type", "options"}
@@ -13,6 +13,10 @@ Format 1::
         "tables": [{"summary", "columns", ...}, ...],    sums are {"shape", "high", "low"}, row by row
         "peak": [...]                  the largest weight that each class has had, once rows were forgotten
         "kept": null                   or the sample of rows: threshold, hashes, classes, weights and cells
+        "frozen": false,               whether the model only answers
+        "class_rows": null             or, of a frozen model without statistics, what the prior is estimated from
+        "estimates": null              or the parts that answers are computed from
+        "about": {"naively", "learnt", "rows", "record", "notes"}
       },
       "checksum": "sha256 of the content, written compactly with sorted keys"
     }
@@ -29,15 +33,18 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from naively._by_label import by_label
+from naively._export.estimates import UnwritableError, scorer_from, scorer_to_dict
 from naively._export.files import AnyPath, read_bytes, replace_file, shown
 from naively._export.kept import kept_from, kept_to_dict
 from naively._export.tables import refuse_tokenizer, summary_from, summary_to_dict, table_from, table_to_dict
 from naively._schema import Schema
+from naively._state import as_it_is
 from naively._weighing.auto import Tempering
 from naively.engines._threads import thread_count
 from naively.errors import ModelFileError
@@ -58,6 +65,7 @@ from naively.smoothing import (
 )
 from naively.statistics._plain import (
     flag_from,
+    floats_from,
     label_from,
     peak_from,
     peak_to_dict,
@@ -74,7 +82,12 @@ if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
 FORMAT = "naively model"
-VERSION = 1
+VERSION = 2
+READ = (1, 2)
+"""The versions that are read; what the first did not have is computed when it is asked for."""
+
+YOUNGER = frozenset({"ignore", "verbose"})
+"""Parameters that files written before there were these do not have."""
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024
 """The format is named among so many characters at the start of a file or, if its keys were sorted, at the end."""
@@ -87,7 +100,7 @@ SMOOTHINGS: dict[str, type[Smoothing]] = {
     )
 }
 MODELS = ("NaiveBayes", "JointBayes", "TAN")
-OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes")
+OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes", "weka")
 """The models of `naively.compat`."""
 CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -99,13 +112,23 @@ KINDS = ("number", "truth", "label", "text", "mixed", "empty")
 
 def save(model: NaiveBayes, path: AnyPath) -> None:
     """Write a fitted model, replacing the file in one step: a reader sees the old one or the new one, never half."""
-    content = model_to_content(model)
+    content = {**model_to_content(model), "about": about(model)}
     document = {"format": FORMAT, "version": VERSION, "content": content, "checksum": _checksum(content)}
 
     def write(file: IO[str]) -> None:
         json.dump(document, file, allow_nan=False, separators=(",", ":"))
 
     replace_file(path, write, private=content["kept"] is not None)
+
+
+def about(model: NaiveBayes) -> dict[str, Any]:
+    """What is told about a model to those who find its file, and its user's notes."""
+    from naively import __version__
+
+    rows = float(model.class_count_.sum())
+    record = model.json_schema() if len(model.classes_) else {}
+    learnt = model._fitted().learnt
+    return {"naively": __version__, "learnt": learnt, "rows": rows, "record": record, "notes": model.notes_}
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -120,7 +143,8 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
     """All of a fitted model as plain lists, dicts, strings and numbers."""
     model = model._taken()  # one state, whatever other threads learn meanwhile
     parameters = {name: _encoded(value, name) for name, value in model.get_params(deep=False).items()}
-    statistics, schema, declared = model.statistics_, model.schema_, model.declared_classes_
+    state = model._fitted()
+    statistics, schema, declared = state.statistics, state.schema, state.declared
     return {
         "model": type(model).__name__,
         "parameters": parameters,
@@ -140,7 +164,29 @@ def model_to_content(model: NaiveBayes) -> dict[str, Any]:
         **peak_to_dict(statistics.peak),
         "tables": [table_to_dict(summary, table) for summary, table in statistics.tables.items()],
         "kept": None if statistics.kept is None else kept_to_dict(statistics.kept),
+        "frozen": state.frozen,
+        "class_rows": None if state.class_rows is None else state.class_rows.tolist(),
+        "estimates": _estimates(model),
     }
+
+
+def _estimates(model: NaiveBayes) -> dict[str, Any] | None:
+    """What a model that weighs evidence answers with; of others it is computed from the statistics in no time.
+
+    A family that estimates what no file can hold is estimated again by a model that can: one that has its statistics.
+    """
+    if as_recipe(model.recipe).tempering is None or not len(model.classes_):
+        return None
+    scorer = model._estimated()[0]
+    try:
+        return scorer_to_dict(scorer)
+    except UnwritableError as error:
+        if not model.frozen_:
+            return None
+        raise ModelFileError(
+            f"This model cannot be saved without its rows: {error}. Use families whose estimates are numbers only, or "
+            "save it with its rows."
+        ) from error
 
 
 def _encoded(value: Any, where: str) -> Any:
@@ -234,7 +280,7 @@ def _content(document: Any, name: str) -> Mapping[str, Any]:
     """The content of a document, which must be of our format and version and unchanged."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"{name} is not a model file: its 'format' is not {FORMAT!r}.")
-    if document.get("version") != VERSION or type(document["version"]) is not int:
+    if document.get("version") not in READ or type(document["version"]) is not int:
         raise ModelFileError(
             f"{name} has the model file version {document.get('version')!r:.60}; this program reads version {VERSION}. "
             "Update naively, or save the model again with the version that wrote it."
@@ -266,15 +312,51 @@ def content_to_model(content: Mapping[str, Any]) -> NaiveBayes:
     schema = _schema_from(content)
     classes, declared = _classes_from(content["classes"])
     weight = sum_from(content["class_weight"], (len(classes),), nonnegative=True)
-    tables = _tables_from(content["tables"], schema, len(classes))
+    frozen, class_rows = flag_from(content.get("frozen", False)), _class_rows_from(content, len(classes))
+    tables = _tables_from(content["tables"], schema, len(classes), complete=class_rows is None)
     statistics = Statistics(classes, weight, tables, peak=peak_from(content, (len(classes),)))
     for summary, table in tables.items():
         table.check(summary, weight.high, statistics.largest_weight)
     if content["kept"] is not None:
         statistics = replace(statistics, kept=kept_from(content["kept"], schema, statistics))
+    require(not frozen or content["kept"] is None, "a model that only answers keeps no rows")
     model._replace(schema, statistics, declared)
+    model._notes, learnt = _told(content)
+    model._state = replace(model._state, frozen=frozen, class_rows=class_rows, learnt=learnt)
+    _read_estimates(model, content.get("estimates"))
     _refuse_misfit(model)
     return model
+
+
+def _class_rows_from(content: Mapping[str, Any], n_classes: int) -> AnyArray | None:
+    """The number of rows of each class, where a model that only answers has no statistics."""
+    if content.get("class_rows") is None:
+        return None
+    require(content["frozen"] is True, "only a frozen model does without statistics")
+    require(not content["tables"] and content.get("estimates") is not None, "a frozen model answers with its estimates")
+    class_rows = floats_from(content["class_rows"], (n_classes,))
+    require(bool((class_rows >= 0).all()), "a negative number of rows")
+    return class_rows
+
+
+def _told(content: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """The user's notes, and when the last rows were learnt; the first version told neither."""
+    told = content.get("about", {})
+    require(isinstance(told, dict), "notes were expected")
+    notes, learnt = told.get("notes", {}), told.get("learnt")
+    require(isinstance(notes, dict), "notes were expected")
+    if learnt is not None:
+        datetime.fromisoformat(text_from(learnt))
+    return dict(notes), learnt
+
+
+def _read_estimates(model: NaiveBayes, entry: Any) -> None:
+    """Give a model the estimates of its file."""
+    if entry is None:
+        return
+    require(as_recipe(model.recipe).tempering is not None, "the recipe weighs nothing, but the file has estimates")
+    scorer = scorer_from(entry, model.schema_, len(model.classes_))
+    model._state.estimates[0] = as_it_is(model._basis()), scorer
 
 
 def _model_from(content: Mapping[str, Any]) -> NaiveBayes:
@@ -282,7 +364,7 @@ def _model_from(content: Mapping[str, Any]) -> NaiveBayes:
     make = _model_class(content["model"])
     known = make().get_params(deep=False)
     parameters = {name: _decoded(value) for name, value in content["parameters"].items()}
-    odd = sorted(parameters.keys() ^ known.keys())
+    odd = sorted((parameters.keys() - known.keys()) | (known.keys() - parameters.keys() - YOUNGER))
     require(not odd, f"unknown or absent parameters: {odd!r:.200}")
     return make(**parameters)
 
@@ -309,8 +391,8 @@ def _classes_from(entry: Mapping[str, Any]) -> tuple[AnyArray, AnyArray]:
     return classes, np.array(declared, dtype=kind) if declared else np.array([], dtype=object)
 
 
-def _tables_from(entries: Any, schema: Schema, n_classes: int) -> dict[Summary, Statistic]:
-    """The statistics of all columns, each of which must have just the tables that it needs."""
+def _tables_from(entries: Any, schema: Schema, n_classes: int, complete: bool) -> dict[Summary, Statistic]:
+    """The statistics of all columns, each of which must have just the tables that it needs, if they are complete."""
     summaries_of = dict(zip(schema.names, schema.summaries, strict=True))
     tables: dict[Summary, Statistic] = {}
     for entry in entries:
@@ -321,7 +403,7 @@ def _tables_from(entries: Any, schema: Schema, n_classes: int) -> dict[Summary, 
         require(len(set(columns)) == len(columns), "a table has a column twice")
         fits = all(summary in summaries_of.get(name, ()) for name in columns)
         require(fits, "a table does not fit the columns")
-    for name, needed in summaries_of.items():
+    for name, needed in summaries_of.items() if complete else ():
         there = all(summary in tables and name in tables[summary].columns for summary in needed)
         require(there, f"column {name!r} has no table")
     return tables
@@ -332,6 +414,8 @@ def _refuse_misfit(model: NaiveBayes) -> None:
     recipe = as_recipe(model.recipe)
     thread_count(model.n_threads)
     require(bool(np.isfinite(model.class_prior_).all()), "the prior is not finite")
+    if model._fitted().class_rows is not None:
+        return
     if recipe.tempering is None:
         model._estimated()
         return

@@ -1,22 +1,34 @@
 """The hot loops: compiled by Numba, each beside a plain NumPy reference that gives the same numbers.
 
-A reference is always there. The compiled version is imported only when the work repays the compiler: a small table, a
-demo, a notebook never waits for it. Without Numba the references do all the work. `NAIVELY_KERNELS` forces one of the
-two (``compiled`` or ``reference``).
+A reference is always there. The compiled version is imported only when the work repays it, and used once its code lies
+in Numba's cache: a small table, a demo, a notebook never waits for the compiler, which works in a process of its own
+(`naively._kernels.background`). Without Numba the references do all the work. `NAIVELY_KERNELS` forces one of the two
+(``compiled`` or ``reference``).
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
 from naively.errors import ParameterError, warn
 from naively.typing import AnyArray
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
 CELLS_THAT_REPAY = 3_000_000
 """Cells after which the reference has lost more time than importing Numba and its cached kernels takes (some 0.5 s)."""
+
+CELLS_THAT_REPAY_COMPILING = 50_000_000
+"""Cells of one call with which the reference would lose more time than the compiler takes (some 5 s)."""
 
 CELLS_PER_CALL = 5_000
 """What a call of a reference costs before its first cell, in cells: a stream of small batches repays, too."""
@@ -24,18 +36,110 @@ CELLS_PER_CALL = 5_000
 _cells_so_far = 0
 _compiler_works: bool | None = None
 _warned = False
+_importing: threading.Thread | None = None
+
+
+class NotCompiledError(Exception):
+    """A kernel has no code for what it was called with, and the work is too small to wait for the compiler."""
+
+
+class _OfThread(threading.local):
+    """What the present thread works on: how many cells, and whether by references alone."""
+
+    n_cells = 0
+    references_only = False
+
+
+_of_thread = _OfThread()
+_guard, _n_compiling = threading.Lock(), 0
 
 
 def repays_compiler(n_cells: int) -> bool:
-    """Whether work on this many cells, after all that came before in this process, is worth the compiled kernels."""
+    """Whether work on this many cells, after all that came before in this process, is worth the compiled kernels.
+
+    Who asks must be `with_reference`, since the kernels may not be compiled yet.
+    """
     global _cells_so_far
     forced = os.environ.get("NAIVELY_KERNELS", "auto")
     if forced == "auto":
+        _of_thread.n_cells = n_cells
         _cells_so_far += n_cells + CELLS_PER_CALL
-        return _cells_so_far >= CELLS_THAT_REPAY and _has_compiler()
+        if _of_thread.references_only or _cells_so_far < CELLS_THAT_REPAY:
+            return False
+        return (n_cells >= CELLS_THAT_REPAY_COMPILING or _is_imported()) and _has_compiler()
     if forced in ("compiled", "reference"):
         return forced == "compiled" and _has_compiler()
     raise ParameterError(f"NAIVELY_KERNELS must be 'auto', 'compiled' or 'reference', got {forced!r}.")
+
+
+def with_reference(work: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Do work that asks `repays_compiler` once more, by references alone, if a kernel is not compiled yet.
+
+    Kernels say so before they have changed anything. Work that is large enough waits for the compiler instead.
+    """
+
+    @wraps(work)
+    def done(*args: Given.args, **options: Given.kwargs) -> Result:
+        try:
+            return work(*args, **options)
+        except NotCompiledError:
+            with _compiling() if _of_thread.n_cells >= CELLS_THAT_REPAY_COMPILING else _by_references():
+                return work(*args, **options)
+
+    return done
+
+
+def may_compile() -> bool:
+    """Whether a kernel may call the compiler here and now."""
+    return _n_compiling > 0 or os.environ.get("NAIVELY_KERNELS", "auto") == "compiled"
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Let kernels be compiled, in any thread: those of this work, and meanwhile those of others."""
+    global _n_compiling
+    with _guard:
+        _n_compiling += 1
+    try:
+        yield
+    finally:
+        with _guard:
+            _n_compiling -= 1
+
+
+@contextmanager
+def _by_references() -> Iterator[None]:
+    before, _of_thread.references_only = _of_thread.references_only, True
+    try:
+        yield
+    finally:
+        _of_thread.references_only = before
+
+
+def _is_imported() -> bool:
+    """Whether the import of Numba is done: it takes half a second, in a thread beside the work."""
+    global _importing
+    if _compiler_works is None and _importing is None:
+        with _guard:
+            if _importing is None:
+                _importing = threading.Thread(target=_import, name="naively: import of Numba", daemon=True)
+                _importing.start()
+    return _importing is None or not _importing.is_alive()
+
+
+def _import() -> None:
+    with suppress(Exception):  # whatever it is, who imports it next is told
+        importlib.import_module("naively._kernels.compiling").prepare()
+
+
+def _wait_for_import() -> None:
+    """Before a fork: in the child the thread would be gone, and what it was importing locked for ever."""
+    if _importing is not None and _importing is not threading.current_thread():
+        _importing.join()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_for_import)
 
 
 def _has_compiler() -> bool:

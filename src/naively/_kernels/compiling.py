@@ -1,28 +1,43 @@
 """How a hot loop is compiled: once per machine where its code can be kept on disk, else once per process.
 
+A kernel that is called with arguments for which it has no code does not compile it there and then, unless the work is
+worth that: it has it compiled by another process and raises `NotCompiledError`, upon which a reference does the work.
 Keeping the code is a convenience and never a reason to fail. Where there is no place for it (a read-only file system),
 where it is damaged or the disk is full, the loop is compiled for this process alone, and a warning says so once.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
 
-from naively._kernels import warn_once
+from naively._kernels import NotCompiledError, may_compile, warn_once
+from naively._kernels.background import compile_later
+
+LOOK_SECONDS = 0.5
+"""So often, at most, the cache is searched for code that was not there."""
 
 
 def kernel(loop: Callable[..., Any]) -> Any:
-    """Compile a loop when it is first called; other threads may run meanwhile."""
-    return _kept_on_disk(njit(nogil=True)(loop))
+    """A loop to be compiled; other threads may run while it does."""
+    return _without_waiting(_kept_on_disk(njit(nogil=True)(loop)))
 
 
 def inlined(loop: Callable[..., Any]) -> Any:
     """Compile a few lines that become part of the loops that call them."""
     return _kept_on_disk(njit(nogil=True, inline="always")(loop))
+
+
+def prepare() -> None:
+    """Let Numba set up what the first kernel needs, be it read from the cache or compiled."""
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
 
 
 class ForgivingCache(FunctionCache):  # type: ignore[misc]
@@ -68,6 +83,33 @@ def _kept_on_disk(dispatcher: Any) -> Any:
         dispatcher._cache = ForgivingCache(dispatcher.py_func)
     except (RuntimeError, OSError) as problem:  # Numba found no directory that it may write to
         _warn_that_nothing_is_kept(problem)
+    return dispatcher
+
+
+def _without_waiting(dispatcher: Any) -> Any:
+    """The dispatcher, which compiles in this process only where that may be.
+
+    Numba calls `_compile_for_args` when it has no code in memory for the types of the arguments.
+    """
+    if not hasattr(dispatcher, "enable_caching"):
+        return dispatcher
+    load_or_compile = dispatcher._compile_for_args
+    looked: dict[Any, float] = {}
+
+    def load_or_wait(*args: Any, **options: Any) -> Any:
+        if may_compile():
+            return load_or_compile(*args, **options)
+        types = tuple(dispatcher.typeof_pyval(argument) for argument in args)
+        now = time.monotonic()
+        if now - looked.get(types, -LOOK_SECONDS) >= LOOK_SECONDS:
+            if dispatcher._cache.load_overload(types, dispatcher.targetctx) is not None:
+                return load_or_compile(*args, **options)
+            looked[types] = now
+            if dispatcher._cache.cache_path is not None:  # else there is no place for what another process compiles
+                compile_later(dispatcher.py_func.__module__, dispatcher.py_func.__name__, types)
+        raise NotCompiledError
+
+    dispatcher._compile_for_args = load_or_wait
     return dispatcher
 
 

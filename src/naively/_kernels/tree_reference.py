@@ -1,4 +1,8 @@
-"""Sums over trees, in plain NumPy: all rows and trees go down together, level by level."""
+"""Sums over trees, in plain NumPy: all rows and trees go down together, level by level.
+
+The parts of a row stay in the order in which the compiled kernel meets them, tree by tree and left before right, so
+that both add them up alike, to the last bit.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +33,43 @@ def total(
     for start in range(0, len(features), step):
         block = features[start : start + step]
         rows = np.repeat(np.arange(len(block)), len(roots))
-        nodes, parts = np.tile(roots, len(block)), np.ones(len(rows))
-        while len(rows):
-            asked = feature[nodes]
-            cells = block[rows, np.maximum(asked, 0)]
+        nodes: AnyArray = np.tile(roots, len(block))
+        parts: AnyArray = np.ones(len(rows))
+        goes_on = np.arange(len(rows))
+        while len(goes_on):
+            at = nodes[goes_on]
+            asked = feature[at]
+            cells = block[rows[goes_on], np.maximum(asked, 0)]
             unknown = np.isnan(cells) & (asked >= 0)
-            ends = (asked < 0) | (unknown & (parts < LEAST_SHARE))
-            _add_at(result[start : start + step], rows[ends], parts[ends, None] * values[nodes[ends]])
+            ends = (asked < 0) | (unknown & (parts[goes_on] < LEAST_SHARE))
             goes = ~ends & ~unknown
-            both = ~ends & unknown
-            goes_left = cells[goes] <= cut[nodes[goes]]
-            downward = np.where(goes_left, left[nodes[goes]], right[nodes[goes]])
-            part_left = parts[both] * share[nodes[both]]
-            rows = np.concatenate([rows[goes], rows[both], rows[both]])
-            parts = np.concatenate([parts[goes], part_left, parts[both] - part_left])
-            nodes = np.concatenate([downward, left[nodes[both]], right[nodes[both]]])
+            nodes[goes_on[goes]] = np.where(cells[goes] <= cut[at[goes]], left[at[goes]], right[at[goes]])
+            both, goes_on = goes_on[~ends & unknown], goes_on[~ends]
+            if len(both):
+                rows, nodes, parts, goes_on = _split(rows, nodes, parts, goes_on, both, left, right, share)
+        addends = parts[:, None] * values[nodes]
+        for label in range(result.shape[1]):
+            result[start : start + step, label] += np.bincount(rows, weights=addends[:, label], minlength=len(block))
 
 
-def _add_at(result: FloatArray, rows: IntArray, addends: FloatArray) -> None:
-    for label in range(result.shape[1]):
-        result[:, label] += np.bincount(rows, weights=addends[:, label], minlength=len(result))
+def _split(
+    rows: IntArray,
+    nodes: IntArray,
+    parts: FloatArray,
+    goes_on: IntArray,
+    both: IntArray,
+    left: AnyArray,
+    right: AnyArray,
+    share: AnyArray,
+) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
+    """Let the parts of rows at the places `both` go both ways: each becomes two, one after the other."""
+    times = np.ones(len(rows), dtype=np.int64)
+    times[both] = 2
+    first = np.cumsum(times) - times
+    wider_nodes: AnyArray = np.repeat(nodes, times)
+    wider_parts: AnyArray = np.repeat(parts, times)
+    part_left = parts[both] * share[nodes[both]]
+    at = first[both]
+    wider_nodes[at], wider_nodes[at + 1] = left[nodes[both]], right[nodes[both]]
+    wider_parts[at], wider_parts[at + 1] = part_left, parts[both] - part_left
+    return np.repeat(rows, times), wider_nodes, wider_parts, np.sort(np.concatenate([first[goes_on], at + 1]))

@@ -10,7 +10,7 @@ import numpy as np
 from naively._by_label import by_label, is_frame, is_series, ordered_columns, ordered_square, refuse_unknown
 from naively._checks import require_number
 from naively._table.labels import label_array, object_array, unmasked
-from naively.errors import ParameterError, brief, listed, warn
+from naively.errors import InputError, ParameterError, brief, listed, warn
 from naively.families._linear import logs_and_zeros
 from naively.smoothing import Smoothing, per_value, smoothed_frequencies
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -212,8 +212,22 @@ def labelled(codes: IntArray, classes: AnyArray, undecided: bool, reject_label: 
 
 def accuracy(labels: AnyArray, answers: AnyArray, weights: FloatArray | None) -> float:
     """The share of the rows, by weight, whose answer is their label."""
-    right = [label == answer for label, answer in zip(labels.tolist(), answers.tolist(), strict=True)]
-    return float(np.average(right, weights=weights))
+    return share(*right_weight(labels, answers, weights))
+
+
+def right_weight(labels: AnyArray, answers: AnyArray, weights: FloatArray | None) -> tuple[float, float]:
+    """The weight of the rows whose answer is their label, and that of all rows."""
+    right = np.array([label == answer for label, answer in zip(labels.tolist(), answers.tolist(), strict=True)])
+    if weights is None:
+        return float(right.sum()), float(len(right))
+    return float((right * weights).sum()), float(weights.sum())
+
+
+def share(part: float, whole: float) -> float:
+    """A part of a weight; of no weight at all there is none."""
+    if whole == 0:
+        raise InputError("sample_weight must not be zero for every row: there would be nothing to score.")
+    return part / whole
 
 
 # -- the decision ---------------------------------------------------------------------------------------------------
@@ -263,7 +277,11 @@ class Decider:
         if self.loss is None and self.reject is None:
             return self._most_probable(scores, rows)
         self.probabilities(scores, rows)
-        risk = expected_loss(scores, self.loss)
+        return self.least_risk(scores)
+
+    def least_risk(self, probabilities: FloatArray) -> IntArray:
+        """The position of the class of least expected loss of each row, or `REJECTED`."""
+        risk = expected_loss(probabilities, self.loss)
         chosen = np.asarray(risk.argmin(axis=1))
         if self.reject is not None:
             chosen[risk.min(axis=1) > self.reject] = REJECTED

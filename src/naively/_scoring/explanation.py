@@ -312,7 +312,7 @@ def as_text(frame: Any, row: int | None = None, digits: int = 2) -> str:
     +1.00  prior
     +0.75  log-odds
     """
-    columns = frame if isinstance(frame, Mapping) else _columns_of(frame)
+    columns = columns_of(frame)
     absent = [field for field in FIELDS if field not in columns]
     if absent:
         raise ParameterError(f"as_text(frame) needs what explain() returned, but there is no column {absent[0]!r}.")
@@ -339,7 +339,10 @@ def _shown(value: Any) -> str:
     return "" if value is None or value != value else str(value)
 
 
-def _columns_of(frame: Any) -> dict[str, list[Any]]:
+def columns_of(frame: Any) -> Mapping[str, Sequence[Any]]:
+    """The columns of what `NaiveBayes.explain` returned, by name."""
+    if isinstance(frame, Mapping):
+        return frame
     import narwhals as nw
 
     try:

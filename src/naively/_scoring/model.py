@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -95,6 +95,25 @@ def statistics_of(schema: Schema, family: Family, members: Sequence[int], statis
     return [statistics.table(summary).for_columns(names) for summary in family.summaries]
 
 
+@dataclass(frozen=True, eq=False)
+class LeftOutRows:
+    """Rows that were learnt, as seen by models that did not learn from them.
+
+    Parameters
+    ----------
+    log_posterior : ndarray (rows, classes)
+    codes, weights : ndarray (rows,)
+        Their classes, and what they count.
+    log_prior : ndarray (classes,)
+        The prior under which they are seen.
+    """
+
+    log_posterior: FloatArray
+    codes: IntArray
+    weights: FloatArray
+    log_prior: FloatArray
+
+
 class Scorer:
     """The factors of a model, ready to read tables.
 
@@ -115,8 +134,14 @@ class Scorer:
         The columns that speak through such a factor only.
     """
 
+    left_out: LeftOutRows | None = None
+    """The rows that evidence was weighed on, in the recipes that do."""
+
     weighed: Any = None
-    """What the evidence was weighed by, in the recipes that do."""
+    """What the evidence was weighed by, in the process that did."""
+
+    is_additive: ClassVar[bool] = True
+    """Whether the scores are the sum of what the factors say and of the class bias, and nothing else."""
 
     def __init__(self, factors: Sequence[Factor], names: Sequence[str], n_classes: int, bias: FloatArray | None = None):
         self.factors, self.n_classes = factors, n_classes
@@ -125,8 +150,21 @@ class Scorer:
         joined = [factor for factor in factors if factor.joins]
         more = [*(factor.family.term for factor in joined), *([] if bias is None else [CLASS_BIAS])]
         self.names = [*names, *more] if more else names
-        self.terms = {id(factor): self.n_columns + place for place, factor in enumerate(joined)}
+        self.terms = self._terms()
         self.silent = {names[member] for factor in joined for member in factor.members.tolist()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Answers need nothing of what was weighed; places in memory are others after it was read again.
+        return {name: value for name, value in self.__dict__.items() if name not in ("weighed", "terms")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.terms = self._terms()
+
+    def _terms(self) -> dict[int, int]:
+        """Where the evidence of each factor that joins several columns stands, by its place in memory."""
+        joined = [factor for factor in self.factors if factor.joins]
+        return {id(factor): self.n_columns + place for place, factor in enumerate(joined)}
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""

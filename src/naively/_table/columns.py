@@ -35,7 +35,7 @@ class Column:
     def texts(self) -> list[str | None]:
         """The cells as texts, None where missing."""
         if self._cells is None:
-            codes, labels = self._encoded
+            codes, labels = self.encoded
             cells: list[Any] = np.array([*labels, None], dtype=object)[codes].tolist()
         else:
             cells = self._cells()
@@ -58,13 +58,13 @@ class Column:
     def is_unknown(self) -> bool:
         """Whether no cell is known."""
         if self.kind in ("label", "text", "mixed"):
-            return bool((self._encoded[0] == MISSING).all())
+            return bool((self.encoded[0] == MISSING).all())
         values = self.numbers
         return self.kind == "empty" or (values.dtype.kind == "f" and bool(np.isnan(values).all()))
 
     def as_numbers(self) -> Column:
         """The column with its texts read as numbers; the first that is none is named in the error."""
-        codes, labels = self._encoded
+        codes, labels = self.encoded
         parsed = np.array([*(_parsed(label) for label in labels), np.nan])
         wrong = np.flatnonzero(np.isnan(parsed[codes]) & (codes != MISSING))
         if len(wrong):
@@ -76,7 +76,8 @@ class Column:
         return Column(self.name, "number", lambda: values, lambda: encode_array(values, f"Column {self.name!r}"))
 
     @cached_property
-    def _encoded(self) -> tuple[IntArray, list[Label]]:
+    def encoded(self) -> tuple[IntArray, list[Label]]:
+        """Codes and labels, found once: they are counted, hashed and looked up."""
         return self.labels()
 
     def renamed(self, name: str) -> Column:
@@ -89,7 +90,7 @@ class Column:
         """The column, of these rows; the labels of the whole are found once for all of its parts."""
 
         def labels() -> tuple[IntArray, list[Label]]:
-            codes, known = self._encoded
+            codes, known = self.encoded
             return codes[places], known
 
         def cells() -> list[Any]:
@@ -193,7 +194,7 @@ class ColumnsTable(Table):
         return super().declared(position) if declared is None else tuple(declared())
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
-        return self.columns[position].labels()
+        return self.columns[position].encoded
 
     def texts(self, position: int) -> list[str | None]:
         return self.columns[position].texts

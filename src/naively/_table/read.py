@@ -15,6 +15,7 @@ import numpy as np
 
 from naively._by_label import by_label, is_series
 from naively._table.columns import Column, ColumnsTable
+from naively._table.device import device_table, is_on_device
 from naively._table.labels import (
     LARGEST_EXACT,
     as_label,
@@ -53,6 +54,8 @@ def read_table(X: Any) -> Table:
         return _texts_table(X) or array_table(without_mask(X))
     if (small := _small_pandas_table(X)) is not None:
         return small
+    if is_on_device(X):
+        return device_table(X)
     if _is_sparse(X):
         return SparseTable(_checked_csr(X))
     if isinstance(X, Mapping):
@@ -414,8 +417,11 @@ def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
 
 
 def _decimal_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
+    return encode_decimals(series.to_list(), where)
+
+
+def encode_decimals(cells: Sequence[Any], where: str) -> tuple[IntArray, list[Label]]:
     """Decimals as labels: whole numbers or floats, which must tell them apart."""
-    cells = series.to_list()
     numbers = {cell: _as_number(cell) for cell in dict.fromkeys(cells) if not is_missing(cell)}
     if len(set(numbers.values())) < len(numbers):
         raise InputError(f"{where} holds decimals that float64 cannot tell apart. Turn the column into text.")

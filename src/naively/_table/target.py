@@ -10,6 +10,14 @@ from sklearn.exceptions import DataConversionWarning
 
 from naively._by_label import is_series
 from naively._checks import LARGEST_WEIGHT
+from naively._table.device import (
+    device_codes,
+    device_weights,
+    is_on_device,
+    is_on_device_table,
+    on_device,
+    on_host,
+)
 from naively._table.labels import (
     encode_array,
     encode_arrow,
@@ -55,9 +63,15 @@ def split_target(table: Table, name: Any) -> tuple[Table, AnyArray, IntArray]:
     rest, position = set_aside(table, name, "y")
     codes, labels = table.labels(position)
     _refuse_missing(codes < 0)
+    classes, places = sorted_classes(labels)
+    return rest, classes, recoded(codes, places)
+
+
+def sorted_classes(labels: Sequence[Any]) -> tuple[AnyArray, IntArray]:
+    """The classes of a column in order, and the place of each label among them."""
     classes = _class_array(labels)
     order = np.argsort(classes, kind="stable")
-    return rest, classes[order], recoded(codes, np.argsort(order))
+    return classes[order], np.argsort(order)
 
 
 def read_target(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
@@ -232,6 +246,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
 def read_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Table, AnyArray, IntArray, FloatArray | None]:
     """The rows, the classes among them, each row's position among these, and the weights."""
     table = read_table(X)
+    if is_on_device_table(table):
+        return (table, *_read_device_target(table, y, sample_weight))
     if isinstance(sample_weight, str):
         whole = table
         table, position = set_aside(whole, sample_weight, "sample_weight")
@@ -247,6 +263,18 @@ def read_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Table, AnyArray, IntA
         classes, codes = read_target(y, table.n_rows)
     require_rows(table)
     return table, classes, codes, read_weights(sample_weight, table.n_rows)
+
+
+def _read_device_target(table: Any, y: Any, sample_weight: Any) -> tuple[AnyArray, Any, Any]:
+    """The classes of rows on a GPU and, there too, their codes and weights."""
+    require_rows(table)
+    if isinstance(y, str):
+        raise InputError(f"The classes of rows on a GPU must be given as an array, not as the name of a column, {y!r}.")
+    weights = read_weights(on_host(sample_weight), table.n_rows)
+    if is_on_device(y):
+        return (*device_codes(y, table.n_rows, table.device), device_weights(weights))
+    classes, codes = read_target(y, table.n_rows)
+    return classes, on_device(codes.astype(np.int32), table.device), device_weights(weights)
 
 
 # -- rows with labels -------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels import repays_compiler
+from naively._kernels import repays_compiler, with_reference
 from naively._text.tokenise import Stream, View, code_points, read_texts, token_hash
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -94,6 +94,7 @@ class KnownRows:
         return sparse.csr_array((self.tallies if tallies is None else tallies, self.places, self.bounds), shape=shape)
 
 
+@with_reference
 def tally_texts(texts: Sequence[str | None], view: View) -> TokenRows:
     """Tokenise and count texts; missing ones have no tokens."""
     if _repays(texts, view):
@@ -101,6 +102,7 @@ def tally_texts(texts: Sequence[str | None], view: View) -> TokenRows:
 
         compiled = _read(texts, view)
         hashes, first, bounds, tokens, counts = tally(compiled.hashes, compiled.bounds)
+        compiled.spelt(first[:0])  # it is asked for later, when there is no way back to the reference
         spell: Spell = partial(compiled.spelt, first)
     else:
         stream = read_texts(texts, view)
@@ -144,6 +146,7 @@ class TokenIndex:
         place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return np.where(self.hashes[place] == hashes, place, -1)
 
+    @with_reference
     def tally(self, texts: Sequence[str | None], view: View) -> KnownRows:
         """Tokenise and count texts, as far as their tokens are known."""
         if not view.unit_length and view.buckets is None and _repays(texts, view):
@@ -197,13 +200,18 @@ def _nameless(n_tokens: int) -> Spell:
 
 
 def _counted(stream: Stream) -> tuple[AnyArray, IntArray, IntArray, IntArray, IntArray]:
-    """Distinct tokens, where each first is, and each text's: bounds, tokens and counts."""
+    """Distinct tokens, where each first is, and each text's: bounds, tokens and counts.
+
+    The tokens of a text stand in the order in which it has them, as the kernels count them: sums over them then round
+    alike.
+    """
     hashes, first, place = np.unique(stream.hashes, return_index=True, return_inverse=True)
     n_texts, width = len(stream.bounds) - 1, max(len(hashes), 1)
     rows = np.repeat(np.arange(n_texts), np.diff(stream.bounds))
-    entries, counts = np.unique(rows * width + place, return_counts=True)
+    entries, begins, counts = np.unique(rows * width + place, return_index=True, return_counts=True)
     bounds = np.searchsorted(entries, np.arange(n_texts + 1) * width)
-    return hashes, first, bounds, entries % width, counts
+    order = np.argsort(begins)
+    return hashes, first, bounds, entries[order] % width, counts[order]
 
 
 def _encoded(stream: Stream, first: IntArray) -> Spell:

@@ -125,6 +125,10 @@ class Reweighted:
                 total += said
         return total.T
 
+    def log_proba(self, columns: Sequence[Column]) -> FloatArray:
+        """Log-probabilities (rows, classes)."""
+        return log_softmax(self(columns).T).T
+
 
 Indicator = tuple[int, categories.CategoryTable]
 """A column whose missing cells tell the class, and what (known, missing) say."""
@@ -183,7 +187,12 @@ class AdditiveModel:
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
-        return log_softmax(Reweighted(self.log_prior + self.bias, self.terms)(columns).T).T
+        return self.scores.log_proba(columns)
+
+    @property
+    def scores(self) -> Reweighted:
+        """The scores that it gives, without what they were fitted on."""
+        return Reweighted(self.log_prior + self.bias, self.terms)
 
     def reweighted(self, prior_scale: float, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> Reweighted:
         """The same estimates with other coefficients."""

@@ -10,12 +10,12 @@ import numpy as np
 from naively._blas import one_blas_thread
 from naively._checks import require_whole
 from naively._schema import Schema
-from naively._scoring.model import Factor
+from naively._scoring.model import Factor, LeftOutRows
 from naively._weighing.additive import AdditiveModel, Prior, fit_additive
 from naively._weighing.categories import prior_pseudo_counts
 from naively._weighing.kept import FittedRows, fitted_rows, in_rows, sample_weights, typical_weights
 from naively._weighing.reading import read_sources
-from naively._weighing.sources import NumberColumns, WeighedEstimate
+from naively._weighing.sources import EstimatedNumbers, WeighedEstimate
 from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
 from naively._weighing.text import TextEvidence, WeighedText
 from naively._weighing.weights import CANDIDATES
@@ -88,6 +88,12 @@ class Weighed:
     codes: IntArray
     weights: FloatArray
     rows: FittedRows
+
+    @property
+    def left_out(self) -> LeftOutRows:
+        """The kept rows as seen by models that did not learn from them."""
+        loo = self.model.loo
+        return LeftOutRows(loo.log_posterior, loo.codes, loo.weights, self.model.log_prior)
 
 
 def weigh(
@@ -220,7 +226,7 @@ def _factors(
             texts = WeighedText(term.estimate, term.weights, known[term.column][:, 0], missing[term.column])
             factors.append(_factor(families, readable, [term.column], texts))
         elif isinstance(term, FamilyTerm):
-            assert isinstance(term.source, NumberColumns)
+            assert isinstance(term.source, EstimatedNumbers)
             always = np.stack([known[column][:, 0] for column in term.columns], axis=1)
             never = np.stack([missing[column] for column in term.columns], axis=1)
             weighed = WeighedEstimate(term.source.estimate, term.weights, always, never)

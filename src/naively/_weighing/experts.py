@@ -46,14 +46,14 @@ FittedExpert = tuple[Expert, FloatArray]
 
 @dataclass(frozen=True)
 class AdditiveExpert:
-    """The additive model as it is."""
+    """The additive model as it is: its scores, and nothing of what they were fitted on."""
 
-    model: AdditiveModel
+    scores: Reweighted
     name: str = "additive"
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
-        return self.model.log_proba(columns)
+        return self.scores.log_proba(columns)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class LearntRows:
     @property
     def additive_expert(self) -> AdditiveExpert:
         """The additive model."""
-        return AdditiveExpert(self.additive)
+        return AdditiveExpert(self.additive.scores)
 
     @cached_property
     def design(self) -> Design:

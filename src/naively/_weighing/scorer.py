@@ -7,18 +7,21 @@ the rest of the statistics.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from naively._blas import one_blas_thread
+from naively._read_only import in_c_order
 from naively._schema import Schema
-from naively._scoring.model import Factor, Finish, checked_numbers, text_reader
+from naively._scoring.model import Factor, Finish, LeftOutRows, checked_numbers, text_reader
 from naively._table.labels import positions_in, recoded
 from naively._table.table import Table
 from naively._weighing.auto import Weighed
 from naively._weighing.strong import StrongModel, fit_strong
-from naively._weighing.terms import Column, take_rows
+from naively._weighing.terms import Column, Term, take_rows
 from naively.engines._threads import in_order
 from naively.families._stacking import centred
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -26,25 +29,51 @@ from naively.typing import AnyArray, FloatArray, IntArray, Label
 BLOCK_ROWS = 2048
 
 
+@dataclass(frozen=True, eq=False)
 class PooledScorer:
     """A pool of experts that reads tables.
 
     Parameters
     ----------
-    weighed : Weighed
-        The additive model and the kept rows.
-    schema : Schema
-    n_classes : int
-    n_threads : int
+    columns : tuple of str
+        The columns of the table.
+    factors : list of Factor
+        The additive model as estimates.
+    readable : tuple of int
+        The columns that are read, by position.
+    kinds : tuple of str
+        What each of these is: "numeric", "categorical" or "text".
+    labels : tuple
+        The values of each categorical one, None for the others.
+    terms : list of Term
+        The additive model as terms of the columns that are read.
+    log_prior : ndarray (classes,)
+    model : StrongModel
+    left_out : LeftOutRows
+        Rows that were learnt, as seen without themselves.
+    weighed : Weighed, optional
+        What it was fitted on, in the process that did.
     """
 
-    silent: frozenset[str] = frozenset()
+    columns: tuple[str, ...]
+    factors: list[Factor]
+    readable: tuple[int, ...]
+    kinds: tuple[str, ...]
+    labels: tuple[tuple[Label, ...] | None, ...]
+    terms: list[Term]
+    log_prior: FloatArray
+    model: StrongModel
+    left_out: LeftOutRows
+    weighed: Any = field(default=None, repr=False)
 
-    def __init__(self, weighed: Weighed, schema: Schema, n_classes: int, n_threads: int):
-        self.weighed, self.n_columns, self.n_classes = weighed, len(schema.names), n_classes
-        self.factors = weighed.factors
+    silent = frozenset[str]()
+    is_additive: ClassVar[bool] = False
+
+    @classmethod
+    def fitted(cls, weighed: Weighed, schema: Schema, n_threads: int) -> PooledScorer:
+        """Fit the experts on the kept rows."""
         with one_blas_thread():  # many small products: threads would only wait for each other
-            self.model: StrongModel = fit_strong(
+            model = fit_strong(
                 weighed.kept,
                 [schema.names[place] for place in weighed.readable],
                 [len(labels or ()) for labels in weighed.labels],
@@ -53,10 +82,42 @@ class PooledScorer:
                 weighed.model,
                 n_threads,
             )
-        self._log_prior = weighed.model.log_prior
-        self._prose = {weighed.readable[place] for place, (kind, _) in enumerate(weighed.kept) if kind == "text"}
-        self._estimates = {member: one.estimate for one in weighed.factors for member in one.members.tolist()}
-        self.names = [*schema.names, *self._extra_names()]
+        scorer = cls(
+            columns=schema.names,
+            factors=weighed.factors,
+            readable=tuple(weighed.readable),
+            kinds=tuple(kind for kind, _ in weighed.kept),
+            labels=tuple(weighed.labels),
+            terms=weighed.model.terms,
+            log_prior=weighed.model.log_prior,
+            model=model,
+            left_out=replace(weighed.left_out, log_posterior=model.left_out),
+        )
+        in_c_order(scorer)
+        object.__setattr__(scorer, "weighed", weighed)
+        return scorer
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "weighed": None}  # answers need nothing of what was fitted on
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the table."""
+        return len(self.columns)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.log_prior)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The terms of the evidence."""
+        return [*self.columns, *self._extra_names()]
+
+    @cached_property
+    def _estimates(self) -> dict[int, Any]:
+        return {member: one.estimate for one in self.factors for member in one.members.tolist()}
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Score the rows, block by block, and hand each block of scores to `finish`."""
@@ -71,18 +132,18 @@ class PooledScorer:
 
     def _scores(self, columns: Sequence[Column]) -> FloatArray:
         """Pooled log-probabilities less the log-prior, which the decision adds again, or another."""
-        return self.model.log_proba(columns) - self._log_prior
+        return self.model.log_proba(columns) - self.log_prior
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
         """What columns, experts, boosted cells and the pool add, (rows, terms, classes); it sums exactly."""
         columns = self._columns(table, positions)
         terms = np.zeros((table.n_rows, len(self.names), self.n_classes))
         weights = self.model.pool.expert_weights
-        for term in self.weighed.model.terms:
+        for term in self.terms:
             for column, evidence in term.by_column(columns):
-                terms[:, self.weighed.readable[column]] += weights[0] * evidence.T
+                terms[:, self.readable[column]] += weights[0] * evidence.T
         extras = [
-            weight * (expert.log_proba(columns) - self._log_prior)
+            weight * (expert.log_proba(columns) - self.log_prior)
             for weight, expert in zip(weights[1:], self.model.experts[1:], strict=True)
         ]
         if self.model.boosted is not None:
@@ -109,9 +170,9 @@ class PooledScorer:
     def _columns(self, table: Table, positions: IntArray | None) -> list[Column]:
         """The table's cells as the experts read them."""
         columns: list[Column] = []
-        for place, labels in zip(self.weighed.readable, self.weighed.labels, strict=True):
+        for place, kind, labels in zip(self.readable, self.kinds, self.labels, strict=True):
             position = place if positions is None else int(positions[place])
-            if place in self._prose:
+            if kind == "text":
                 texts = text_reader(table, [position])(slice(0, table.n_rows))[0]
                 columns.append(("text", np.array([*texts, None], dtype=object)[:-1]))
             elif labels is None:

@@ -210,7 +210,7 @@ class ProseColumn(Source):
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
         assert self.evidence is not None
         silence = np.zeros((len(weights), 1))
-        return [TextTerm("text", self.column, np.empty(0), silence, self.evidence, weights[:, 0])]
+        return [TextTerm("text", self.column, np.empty(0), silence, self.evidence.answering, weights[:, 0])]
 
 
 # -- any family -----------------------------------------------------------------------------------------------------
@@ -261,6 +261,29 @@ class FamilyColumns(Source):
         return np.broadcast_to(weights, (len(weights), len(self.columns))) if self.family.shares_weight else weights
 
 
+def side_by_side(columns: Sequence[Column], chosen: Sequence[int]) -> FloatArray:
+    """Some columns of numbers as one block (rows, columns)."""
+    return np.column_stack([columns[column][1] for column in chosen])
+
+
+@dataclass(frozen=True)
+class EstimatedNumbers:
+    """What an estimate says of some columns of numbers: all that answers need of them.
+
+    Parameters
+    ----------
+    columns : tuple of int
+    estimate : Estimate
+    """
+
+    columns: tuple[int, ...]
+    estimate: Estimate
+
+    def evidence(self, columns: Sequence[Column]) -> FloatArray:
+        """The evidence of every cell, (rows, columns, classes), centred over the classes; 0 where missing."""
+        return contrasted(self.estimate.evidence(side_by_side(columns, self.columns)))
+
+
 @dataclass(frozen=True)
 class NumberColumns(FamilyColumns):
     """Columns of numbers that one family reads."""
@@ -270,11 +293,7 @@ class NumberColumns(FamilyColumns):
         return True
 
     def _block(self, columns: Sequence[Column]) -> FloatArray:
-        return np.column_stack([columns[column][1] for column in self.columns])
-
-    def evidence(self, columns: Sequence[Column]) -> FloatArray:
-        """The evidence of every cell, (rows, columns, classes), centred over the classes; 0 where missing."""
-        return contrasted(self.estimate.evidence(self._block(columns)))
+        return side_by_side(columns, self.columns)
 
     def leave_one_out(
         self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
@@ -283,7 +302,8 @@ class NumberColumns(FamilyColumns):
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
         silence = np.zeros((len(weights), 1))
-        return [FamilyTerm("numbers", self.columns[0], np.empty(0), silence, self, self.by_column(weights))]
+        estimated = EstimatedNumbers(self.columns, self.estimate)
+        return [FamilyTerm("numbers", self.columns[0], np.empty(0), silence, estimated, self.by_column(weights))]
 
 
 @dataclass(frozen=True)
@@ -379,3 +399,22 @@ class WeighedEstimate(Estimate):
     def describe(self) -> dict[str, Any]:
         """The parameters of the family, and what its evidence is multiplied by."""
         return {**self.estimate.describe(), "evidence_weight": self.weights}
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """The tables of the family, weighed; a formula says in ``contrast`` what it is to be weighed by."""
+        parts = zip(self.estimate.as_table(), self.weights.T, self.known.T, self.missing.T, strict=True)
+        return [_weighed_table(*part) for part in parts]
+
+
+def _weighed_table(
+    table: dict[str, Any], weights: FloatArray, known: FloatArray, missing: FloatArray
+) -> dict[str, Any]:
+    """What a column says once its evidence is centred and weighed: folded into its table where that is exact."""
+    if table["kind"] == "nothing":
+        return {"kind": "steps", "cuts": np.empty(0), "evidence": known[:, None], "missing": missing}
+    said = table.get("evidence")
+    bent = table["kind"] == "curve" and said is not None and not np.ptp(said, axis=0).max(initial=0.0) < FARTHEST
+    if said is None or bent:
+        return {**table, "missing": missing, "contrast": {"weights": weights, "known": known}}
+    folded = contrasted(said.T).T * weights[:, None] + known[:, None]
+    return {**table, "evidence": folded, "missing": missing}

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from naively._kernels import frozen, repays_compiler
+from naively._kernels import frozen, repays_compiler, with_reference
 from naively._kernels.reference import MOST_OF_A_TOKEN
 from naively._text.tally import KnownRows
 from naively._text.tokenise import View
@@ -73,6 +73,7 @@ class TokenScores:
         """The known tokens of texts."""
         return self.table.vocabulary.index.tally(texts, self.view)
 
+    @with_reference
     def scores(self, rows: KnownRows, own: IntArray, removed: FloatArray) -> list[FloatArray]:
         """The scores (rows, classes) of texts, each without itself where its class is given (else -1).
 
@@ -114,6 +115,7 @@ class TokenScores:
             every += weights[1] * np.log(others + COMPLEMENT_PSEUDO_COUNT * max(len(self.marginal), 1))
         return said, every
 
+    @with_reference
     def linear(self, rows: KnownRows, weights: FloatArray, every: FloatArray) -> FloatArray:
         """The sum of the tallies of texts times weights of cells and of tallies, (rows, classes)."""
         result = np.zeros((len(rows.bounds) - 1, self.table.n_classes))
@@ -254,6 +256,11 @@ class TextEvidence:
     pool: TextPool
     kept: tuple[Any, IntArray, FloatArray] | None = None
 
+    @cached_property
+    def answering(self) -> TextEvidence:
+        """The evidence without the texts that it was fitted on."""
+        return replace(self, kept=None)
+
     @property
     def score_names(self) -> list[str]:
         """What the scores are called."""
@@ -359,6 +366,10 @@ class WeighedText(TextsEstimate):
         assert place == 0
         names, said = self.estimate.of_tokens(text)
         return names, said * self.weights
+
+    def length_factor(self, text: str) -> float:
+        """What the evidence of all tokens of a text is multiplied by, for its length."""
+        return float(self.estimate.pool.stretch(self.estimate.scorers[0].read([text]).lengths)[0])
 
     def describe(self) -> dict[str, Any]:
         """How the column's scores are joined and weighed."""

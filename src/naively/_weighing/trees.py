@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels import repays_compiler
+from naively._kernels import repays_compiler, with_reference
 from naively._kernels.tree_reference import total as reference_total
 from naively._weighing.terms import Column
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -144,6 +144,7 @@ class Trees:
     share: AnyArray
     values: AnyArray
 
+    @with_reference
     def total(self, features: AnyArray) -> FloatArray:
         """The sum of the answers of all trees (rows, classes)."""
         result = np.zeros((len(features), self.values.shape[1]))

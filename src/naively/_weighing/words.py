@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax
 
-from naively._weighing.additive import AdditiveModel
+from naively._weighing.additive import AdditiveModel, Reweighted
 from naively._weighing.experts import LearntRows
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively._weighing.terms import Column, TextTerm
@@ -66,7 +66,7 @@ class WordFeatures:
 class WordExpert:
     """The additive model with a weight for each word and class."""
 
-    additive: AdditiveModel
+    additive: Reweighted
     features: tuple[WordFeatures, ...]
     weights: FloatArray
     name: str = "words"
@@ -94,7 +94,7 @@ def fit_words(learnt: LearntRows) -> tuple[WordExpert, FloatArray] | None:
         rows = learnt.folds != fold
         fitted = _fit(table[rows], target[rows], weights[rows], start[rows])
         crossed[~rows] = start[~rows] + table[~rows] @ fitted
-    expert = WordExpert(learnt.additive, features, _fit(table, target, weights, start))
+    expert = WordExpert(learnt.additive.scores, features, _fit(table, target, weights, start))
     return expert, np.asarray(log_softmax(crossed, axis=1))
 
 

@@ -42,19 +42,25 @@ def factor_log_likelihood(factor: Factor, schema: Any, statistics: Statistics) -
         What the factor was estimated from.
     """
     names = [schema.names[member] for member in factor.members.tolist()]
-    if factor.family.together:
-        raise _refusal(
-            names[0], "it is read together with others, and rows where some of them are missing are not kept"
-        )
     if not factor.family.is_distribution:
         raise _refusal(
             names[0], f"{factor.family.name()!r} evidence tells classes apart and is no density of the value"
         )
-    own = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
+    own: list[Any] = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
+    if factor.family.together and not _complete(own, statistics):
+        raise _refusal(
+            names[0], "it is read together with others, and rows where some of them are missing are not kept"
+        )
     try:
         return float(factor.estimate.log_likelihood(*own).sum())
     except GapError as gap:
         return _of_cells(factor.estimate, names, statistics, gap.reason)
+
+
+def _complete(tables: Sequence[Any], statistics: Statistics) -> bool:
+    """Whether no cell of columns that are read together was ever missing."""
+    weight = statistics.class_weight.high
+    return all(np.allclose(table.weight.high.sum(axis=1), weight, rtol=1e-9, atol=0.0) for table in tables)
 
 
 def _of_cells(estimate: Estimate, names: Sequence[str], statistics: Statistics, gap: str) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively._kernels import repays_compiler
+from naively._kernels import repays_compiler, with_reference
 from naively._weighing.terms import Column
 from naively.typing import FloatArray, IntArray
 
@@ -189,6 +189,7 @@ class PairCounts:
         return np.ascontiguousarray(self.pairs.diagonal(axis1=0, axis2=1).T)
 
 
+@with_reference
 def count_pairs(cells: IntArray, target: IntArray, n_cells: int, n_classes: int, weights: FloatArray) -> PairCounts:
     """Count the cell pairs of all rows, in one pass."""
     if repays_compiler(cells.size * cells.shape[1]):

@@ -42,9 +42,6 @@ def distributions(
 
 def _distribution(factor: Factor, schema: Schema, statistics: Statistics, length: Any) -> Distribution:
     names = [schema.names[member] for member in factor.members.tolist()]
-    if factor.family.together:
-        shown = ", ".join(map(repr, names[:5]))
-        raise ParameterError(f"The columns {shown} are read together, which this cannot do yet: leave factors out.")
     tables = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
     try:
         found: Distribution = factor.family.distribution(factor.estimate, tables, statistics.class_weight.high, length)
@@ -114,7 +111,8 @@ def draw_columns(
         block = distribution.draw(codes, rng)
         for place, member in enumerate(distribution.members.tolist()):
             labels = distribution.labels_of(place)
-            columns[member] = DrawnColumn(schema.kinds[member], block[:, place], None if labels is None else labels[0])
+            cells = block[:, place] if labels is None else block[:, place].astype(np.int64)
+            columns[member] = DrawnColumn(schema.kinds[member], cells, None if labels is None else labels[0])
     return columns
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 
 from naively._table.results import Columns, Result
 from naively.errors import GapError, ParameterError
@@ -24,7 +25,7 @@ from naively.families import Family
 from naively.statistics._divergence import Change, compare_cells
 from naively.statistics._statistics import Statistics, added
 from naively.statistics.base import Statistic, Summary
-from naively.typing import FloatArray, Label
+from naively.typing import FloatArray, Label, SourceLike, TableLike, TargetLike, WeightsLike
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -78,13 +79,22 @@ def since(now: NaiveBayes, earlier: NaiveBayes) -> NaiveBayes:
     return now.with_statistics(now.statistics_ - earlier.statistics_)
 
 
-def compare(before: NaiveBayes, after: NaiveBayes) -> Changes:
-    """What moved from one model to another, the surest first.
+def compare(
+    before: NaiveBayes,
+    after: NaiveBayes | TableLike | SourceLike,
+    y: TargetLike | None = None,
+    sample_weight: WeightsLike | None = None,
+) -> Changes:
+    """What moved from one model to another, or to new rows, the surest first.
 
     Parameters
     ----------
-    before, after : NaiveBayes
-        Fitted, on different rows. Columns and classes that only one of them has are left out, except from the prior.
+    before : NaiveBayes
+    after : NaiveBayes, or rows as in `fit`
+        Fitted on other rows; rows, also those of files and streams, are counted by a model like the first. Columns and
+        classes that only one of them has are left out, except from the prior.
+    y, sample_weight : as in `fit`, optional
+        What comes with rows.
 
     Returns
     -------
@@ -124,7 +134,7 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> Changes:
     [('x1', 0), ('x1', 1)]
     """
     before._require_fitted()
-    after._require_fitted()
+    after = _counted(before, after, y, sample_weight)
     first, second = before.statistics_, after.statistics_
     records = [_prior_record(first, second)]
     there = dict(zip(second.classes.tolist(), second.class_weight.high.tolist(), strict=True))
@@ -133,6 +143,17 @@ def compare(before: NaiveBayes, after: NaiveBayes) -> Changes:
     if len(classes):
         records += _column_records(first.with_classes(classes), second.with_classes(classes), before.families_)
     return Changes(_ranked(records))
+
+
+def _counted(before: NaiveBayes, after: Any, y: Any, sample_weight: Any) -> NaiveBayes:
+    """What `before` is compared with, as a model."""
+    if not isinstance(after, BaseEstimator):
+        return clone(before).partial_fit(after, y, sample_weight=sample_weight)  # which only counts
+    if y is not None or sample_weight is not None:
+        raise ParameterError("compare: y and sample_weight come with rows, and `after` is a model. Leave them out.")
+    after._require_fitted()
+    fitted: NaiveBayes = after
+    return fitted
 
 
 # -- records --------------------------------------------------------------------------------------------------------

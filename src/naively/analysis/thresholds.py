@@ -294,14 +294,13 @@ def _scored_rows(
 
 def _kept_rows(model: NaiveBayes, positive: Label) -> tuple[FloatArray, AnyArray, FloatArray | None, FloatArray]:
     """Log-probabilities of the rows that a recipe has kept, and the prior that they hold."""
-    weighed = model._estimated()[0].weighed
-    if weighed is None:
+    left_out = model._estimated()[0].left_out
+    if left_out is None:
         raise RecipeError(
             f"trade_off without X answers for kept rows, and recipe {model.recipe!r} keeps none. Give it X and y."
         )
-    loo = weighed.model.loo
-    is_positive = loo.codes == model.classes_.tolist().index(positive)
-    return model.loo(), is_positive, loo.weights, np.exp(weighed.model.log_prior)
+    is_positive = left_out.codes == model.classes_.tolist().index(positive)
+    return model.loo(), is_positive, left_out.weights, np.exp(left_out.log_prior)
 
 
 def _positive(positive: Any, classes: list[Label]) -> Label:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively._table.table import NOT_WHOLE, ArrayTable
 from naively.engines._rows import CHUNK_ROWS, REFERENCE_CHUNK_ROWS, Rows
 from naively.engines._threads import in_order
@@ -56,6 +56,7 @@ def count_categories(
 # -- whole numbers --------------------------------------------------------------------------------------------------
 
 
+@with_reference
 def _windowed(rows: Rows, positions: IntArray) -> tuple[IntArray, IntArray, list[Sum | None]]:
     """First value, number of values and table (classes, values) of each column; None where no window fits."""
     chosen = rows.all_or(positions)
@@ -164,6 +165,7 @@ def _labelled(rows: Rows, position: int) -> tuple[list[Label], Sum]:
 # -- both -----------------------------------------------------------------------------------------------------------
 
 
+@with_reference
 def _value_sums(
     rows: Rows,
     read: Callable[[slice], IntArray],

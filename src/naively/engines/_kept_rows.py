@@ -28,7 +28,10 @@ def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity
     labelled = [
         place
         for place in range(len(there))
-        if there[place] >= 0 and not schema.is_numeric(place) and not schema.is_text(place)
+        if there[place] >= 0
+        and schema.summaries[place]  # nothing is kept of a column that is ignored
+        and not schema.is_numeric(place)
+        and not schema.is_text(place)
     ]
     with np.errstate(over="ignore"):
         salts = mixed(np.array([text_hash(name) for name in schema.names], dtype=np.uint64))

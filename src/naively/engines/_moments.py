@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively._table.table import ArrayTable, SparseTable, with_data
 from naively.engines._rows import CHUNK_ROWS, REFERENCE_CHUNK_ROWS, Rows
 from naively.engines._sparse import sparse_power_sums
@@ -59,6 +59,7 @@ def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> 
     return observed if absent is None else (observed - absent).without_noise(observed.high)
 
 
+@with_reference
 def _dense_sums(rows: Rows, n_columns: int, positions: IntArray | None, summary: Summary) -> Sums:
     compiled = repays_compiler(rows.table.n_rows * n_columns)
     chunk_rows = max(CHUNK_ROWS, 128 * rows.n_classes) if compiled else REFERENCE_CHUNK_ROWS

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels import repays_compiler
+from naively._kernels import repays_compiler, with_reference
 from naively.engines._threads import in_order
 from naively.statistics._sums import Grouping, Sum, exact_slices, two_product
 from naively.typing import FloatArray, IntArray
 
 
+@with_reference
 def sparse_power_sums(
     matrix: Any, codes: IntArray, weights: FloatArray | None, n_classes: int, squares: bool, n_threads: int
 ) -> tuple[Sum, Sum, Sum | None]:

@@ -66,7 +66,7 @@ FAMILIES: dict[str, type[Family]] = {
 
 QUESTIONS = (
     *("n_parameters", "distribution", "uncertain", "log_likelihood", "quantile", "line", "as_table"),
-    *("leave_one_out", "as_member"),
+    *("leave_one_out", "posterior", "log_marginal_likelihood", "rows_of", "as_member"),
 )
 """What can be asked of a family, or of its estimates, and may be a gap."""
 

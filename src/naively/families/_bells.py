@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -137,11 +138,12 @@ class Grid(Bells):
         As for `Bells`.
     points : int
         How many points are given.
-    nearest : bool
-        Whether a density is that of the nearest point (klaR) or on the line between two (naivebayes).
+    nearest : bool or "mean"
+        Whether a density is that of the nearest point (klaR), on the line between two (naivebayes), or the mean of both
+        (klaR, if asked to interpolate).
     """
 
-    def __init__(self, values: FloatArray, counts: FloatArray, width: float, kernel: str, points: int, nearest: bool):
+    def __init__(self, values: FloatArray, counts: FloatArray, width: float, kernel: str, points: int, nearest: Any):
         super().__init__(values, counts, width, kernel)
         self.points, self.nearest = np.linspace(self.low, self.high, points), nearest
 
@@ -161,7 +163,9 @@ class Grid(Bells):
         return np.interp(self.points, np.linspace(start, stop, size), np.maximum(sums, 0.0))
 
     def log_density(self, x: FloatArray) -> FloatArray:
-        if self.nearest:
+        if self.nearest == "mean":
+            heights = self._means_beside(x)
+        elif self.nearest:
             step = self.points[1] - self.points[0]
             places = np.ceil((np.clip(x, self.low, self.high) - self.low) / step - 0.5)
             heights = self.heights[np.clip(places, 0, len(self.points) - 1).astype(np.int64)]
@@ -170,10 +174,21 @@ class Grid(Bells):
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(np.log(heights), LOG_ZERO))
 
+    def _means_beside(self, x: FloatArray) -> FloatArray:
+        """The mean height of the two points beside each x; beyond the ends that of the end."""
+        above, last = np.searchsorted(self.points, x, side="right"), len(self.points) - 1
+        beside = np.clip(above, 0, last), np.clip(above - 1, 0, last)
+        held = np.where(x <= self.points[0], 0, last)
+        inside = (x > self.points[0]) & (x < self.points[-1])
+        return np.where(inside, (self.heights[beside[0]] + self.heights[beside[1]]) / 2, self.heights[held])
+
     @property
     def knots(self) -> FloatArray:
-        if not self.nearest:
+        if self.nearest is False:
             return self.points
+        if self.nearest == "mean":
+            step = self.points[1] - self.points[0]
+            return np.concatenate([self.points - JUMP * step, self.points + JUMP * step])
         middles, step = (self.points[1:] + self.points[:-1]) / 2, self.points[1] - self.points[0]
         return np.concatenate([middles - JUMP * step, middles + JUMP * step])
 
@@ -184,7 +199,7 @@ def bells(
     adjust: float = 1.0,
     kernel: str = "gaussian",
     points: int | None = None,
-    nearest: bool = False,
+    nearest: Any = False,
 ) -> Density:
     """The density of each class: a bell on every value. A class without values borrows the density of all.
 

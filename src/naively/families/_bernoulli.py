@@ -12,6 +12,7 @@ from naively._checks import require_number
 from naively.errors import GapError, InputError
 from naively.families._distributions import Labels
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros
+from naively.families._posteriors import Posteriors, betas, log_marginal, prior_counts, refuse_prior_from_data
 from naively.families._uncertainty import Uncertain, independent, looked_up
 from naively.families.base import Family, LeftOut, Parameters
 from naively.smoothing import Smoothing, smoothed_frequencies
@@ -112,6 +113,29 @@ class Bernoulli(Family):
         counts = self.cells(*tables)
         places = np.where(np.isnan(block), -1, block > self.threshold).astype(np.int64)
         return independent(*looked_up(counts, [[False, True]] * len(counts), smoothing, places))
+
+    def posterior(self, tables: Any, smoothing: Smoothing) -> list[Posteriors]:
+        """Beta."""
+        return [
+            {"probability": betas(after[:, 1], after[:, 0])}
+            for after in (counts + prior for counts, prior in self._with_prior(tables, smoothing))
+        ]
+
+    def log_marginal_likelihood(self, tables: Any, smoothing: Smoothing) -> float:
+        """Under the beta prior that the smoothing is."""
+        refuse_prior_from_data(smoothing)
+        return sum(log_marginal(counts, prior) for counts, prior in self._with_prior(tables, smoothing))
+
+    def _with_prior(self, tables: Any, smoothing: Smoothing) -> list[tuple[FloatArray, FloatArray]]:
+        """The counts (classes, no and yes) of each column, and the parameters of their prior."""
+        counts = np.stack(self.cells(*tables), axis=1)
+        prior = np.broadcast_to(prior_counts(smoothing, counts, [False, True]), counts.shape)
+        return [(counts[:, place], prior[:, place]) for place in range(counts.shape[1])]
+
+    def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
+        """Yes as often as it is probable."""
+        no, yes = no_and_yes(self.threshold)
+        return [[(yes, share), (no, 1.0 - share)] for share in parameters["probability"].tolist()]
 
     def cells(self, statistics: Moments) -> list[FloatArray]:
         """How often no and yes occurred."""

@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively._table.labels import LARGEST_EXACT, as_label, label_order, positions_in, recoded
 from naively._table.table import NO_INTEGER, NOT_WHOLE, Kind, Table
 from naively.errors import ForgetError, ParameterError, brief
 from naively.families._distributions import Labels
 from naively.families._linear import logs_and_zeros, refuse_infinite_weights
 from naively.families._numbers import against
+from naively.families._posteriors import Posteriors, dirichlets, log_marginal, prior_counts, refuse_prior_from_data
 from naively.families._uncertainty import Uncertain, independent, looked_up
 from naively.families.base import READS_LABELS, Estimate, Family, LeftOut, Member, Parameters
 from naively.smoothing import Smoothing, smoothed_frequencies
@@ -165,6 +166,30 @@ class Categorical(Family):
         places = book.places[reference.looked_up_cells(block, book.low, book.size, book.offset)]
         return independent(*looked_up(self.cells(counts), counts.categories, smoothing, places))
 
+    def posterior(self, tables: Any, smoothing: Smoothing) -> list[Posteriors]:
+        """Dirichlet."""
+        return [{"probability": dirichlets(counts + prior)} for counts, prior in self._with_prior(tables, smoothing)]
+
+    def log_marginal_likelihood(self, tables: Any, smoothing: Smoothing) -> float:
+        """Under the Dirichlet prior that the smoothing is."""
+        refuse_prior_from_data(smoothing)
+        return sum(log_marginal(counts, prior) for counts, prior in self._with_prior(tables, smoothing))
+
+    def _with_prior(self, tables: Any, smoothing: Smoothing) -> list[tuple[FloatArray, FloatArray]]:
+        """The counts (classes, values) of each column that has any, and the parameters of their prior."""
+        known = self.with_known(tables[0])
+        columns = zip(self.cells(known), known.categories, strict=True)
+        return [(counts, prior_counts(smoothing, counts, labels)) for counts, labels in columns]
+
+    def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
+        """Each value as often as it is probable."""
+        shares = parameters["probability"]
+        n_classes = len(next(iter(shares.values())))
+        return [[(label, float(share[code])) for label, share in shares.items()] for code in range(n_classes)]
+
+    def values_of(self, estimate: Any, place: int) -> Any:
+        return estimate.categories[place]
+
     def cells(self, statistics: Counts) -> list[FloatArray]:
         """How often each value occurred."""
         return [statistics.table(place).high for place in range(len(statistics.columns))]
@@ -233,6 +258,7 @@ class LabelTables(Estimate):
         book = self.codebook
         return self._look_up_table[reference.looked_up_cells(block, book.low, book.size, book.offset)]
 
+    @with_reference
     def add_to(self, scores: FloatArray, block: IntArray) -> None:
         """Add the log-probability of every row."""
         book = self.codebook

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._kernels import repays_compiler
+from naively._kernels import frozen, repays_compiler, with_reference
 from naively.families._numbers import spread_places
 from naively.families._stacking import interpolate
 from naively.families.base import Estimate
-from naively.typing import FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 GUIDE_STEPS = 4096
 
@@ -48,9 +48,15 @@ class Curve:
         return np.clip(np.searchsorted(self.knots, steps, side="right") - 1, 0, len(self.knots) - 2)
 
     @cached_property
-    def by_knot(self) -> FloatArray:
-        """The table as (knots, classes)."""
-        return np.ascontiguousarray(self.table.T)
+    def for_kernel(self) -> tuple[AnyArray, ...]:
+        """The knots, at least two, the table (knots, classes), what a missing cell says, and the guide.
+
+        All of one type, whatever the curve: a kernel that has code for one has it for all.
+        """
+        alone = len(self.knots) == 1
+        parts = (np.repeat(self.knots, 2), np.repeat(self.table.T, 2, axis=0)) if alone else (self.knots, self.table.T)
+        guide = np.empty(0, dtype=np.int64) if alone else self.guide
+        return tuple(frozen(part) for part in (*parts, self.missing, guide))
 
 
 @dataclass(frozen=True)
@@ -67,16 +73,16 @@ class Curves(Estimate):
         """The evidence of every cell."""
         return np.stack([curve.evidence(block[:, place]) for place, curve in enumerate(self.curves)], axis=1)
 
+    @with_reference
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the evidence of every row."""
-        compiled = repays_compiler(block.size)
-        for place, curve in enumerate(self.curves):
-            if compiled and len(curve.knots) > 1:
-                from naively._kernels.curves import add_curve
+        if repays_compiler(block.size):
+            from naively._kernels.curves import add_curve
 
-                column = np.ascontiguousarray(block[:, place])
-                add_curve(column, curve.knots, curve.by_knot, curve.missing, curve.guide, scores)
-            else:
+            for place, curve in enumerate(self.curves):
+                add_curve(frozen(block[:, place]), *curve.for_kernel, scores)
+        else:
+            for place, curve in enumerate(self.curves):
                 scores += curve.evidence(block[:, place])
 
     def describe(self) -> dict[str, Any]:

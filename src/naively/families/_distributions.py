@@ -144,7 +144,8 @@ class Labels:
         return np.stack(places, axis=1)
 
 
-Distribution = Numbers | Labels
+Distribution = Any
+"""`Numbers`, `Labels`, or columns that are read together (`naively.families._joint_draws.Together`)."""
 
 
 # -- Drawing ------------------------------------------------------------------------------------------------------

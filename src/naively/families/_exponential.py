@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from naively._checks import require_number
+from naively.errors import ParameterError
 from naively.families._distributions import Numbers
 from naively.families._linear import LinearEstimate, left_out
 from naively.families._poisson import pseudo_rows_of
+from naively.families._posteriors import Posteriors, gammas
 from naively.families._uncertainty import Uncertain, independent, log_gamma_moments
 from naively.families.base import Estimate, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing
@@ -90,6 +92,17 @@ class Exponential(Family):
         """Exponential numbers."""
         mean = 1.0 / estimate.parameters["rate"]
         return Numbers(mean, lambda codes, rng: rng.exponential(mean[codes]))
+
+    def posterior(self, tables: Any, smoothing: Smoothing) -> list[Posteriors]:
+        """Gamma."""
+        rows, total = self._sums(tables[0], smoothing)
+        return [{"rate": gammas(rows[:, place], total[:, place])} for place in range(rows.shape[1])]
+
+    def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
+        """The mean, in the place of all numbers that have it."""
+        if (parameters["rate"] <= 0).any():
+            raise ParameterError(f"The rate of {self!r} must be above 0, got {parameters['rate'].tolist()}.")
+        return [[(1.0 / rate, 1.0)] for rate in parameters["rate"].tolist()]
 
     def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: FloatArray) -> Uncertain:
         """Under a gamma posterior of the rates."""

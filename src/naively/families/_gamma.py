@@ -92,8 +92,16 @@ class Gamma(Family):
     # -- Questions ------------------------------------------------------------------------------------------------
 
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
-        """A shape and a scale per column and class."""
-        return Parameters.all_free(2 * n_classes * n_columns)
+        """A shape and a scale per column and class; of a constant column, which is silent, none."""
+        return Parameters.all_free(2 * n_classes * int(np.sum(estimate.informative)))
+
+    def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
+        """Two numbers with the mean of the distribution, and with that of its logarithms."""
+        shape, scale = parameters["shape"], parameters["scale"]
+        spread = np.log(shape) - special.digamma(shape)  # of the mean above the mean of the logarithms
+        apart = np.sqrt(-np.expm1(-2 * spread))
+        means = shape * scale
+        return [[(m * (1 - d), 0.5), (m * (1 + d), 0.5)] for m, d in zip(means.tolist(), apart.tolist(), strict=True)]
 
     def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
         """Gamma numbers; of a constant column the constant."""

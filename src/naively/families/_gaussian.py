@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively._checks import require_number
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively.errors import GapError, ParameterError
 from naively.families._distributions import Numbers
 from naively.families._intervals import IntervalEstimate
 from naively.families._linear import Lines, classes_last
-from naively.families._numbers import edges_around, formula_tables, points_within
+from naively.families._numbers import bell_tables, edges_around, points_within
+from naively.families._posteriors import Posteriors, normals
 from naively.families._uncertainty import Uncertain, uncertain_normal
 from naively.families.base import Estimate, Family, LeftOut, Member, Parameters
 from naively.smoothing import Smoothing
@@ -184,8 +185,9 @@ class Gaussian(Family):
         return Member("numbers")
 
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
-        """A mean per column and class, and the variances as they are tied."""
-        return Parameters.all_free(gaussian_parameter_count(n_classes, n_columns, self.ties))
+        """A mean per column and class, and the variances as they are tied; none of a constant column: it is silent."""
+        informative = int((estimate.variance > 0).all(axis=0).sum())
+        return Parameters.all_free(gaussian_parameter_count(n_classes, informative, self.ties))
 
     def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
         """Normal numbers, rounded to the interval if there is one."""
@@ -208,6 +210,23 @@ class Gaussian(Family):
             freedom = np.broadcast_to(freedom.sum(axis=along, keepdims=True), weight.shape)
         rows, freedom = np.maximum(weight, 1.0), np.maximum(freedom, 1.0)
         return uncertain_normal(estimate.mean, estimate.variance, rows, freedom, axes, block)
+
+    def posterior(self, tables: Any, smoothing: Any) -> list[Posteriors]:
+        """Student's t for means and inverse gamma for variances, these as they are tied; no floor, no interval."""
+        weight, mean, scatter = centred(tables[0])
+        freedom = np.maximum(weight - 1, 0.0)
+        axes: tuple[int, ...] = {"none": (), "feature": (0,), "class": (1,), "all": (0, 1)}[self.ties]
+        if axes:
+            freedom, scatter = (
+                np.broadcast_to(part.sum(axis=axes, keepdims=True), weight.shape) for part in (freedom, scatter)
+            )
+        parts = (weight, mean, freedom, scatter)
+        return [normals(*(part[:, place] for part in parts)) for place in range(weight.shape[1])]
+
+    def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
+        """Two numbers, a standard deviation below and above the mean."""
+        pairs = zip(parameters["mean"].tolist(), np.sqrt(parameters["variance"]).tolist(), strict=True)
+        return [[(mean - deviation, 0.5), (mean + deviation, 0.5)] for mean, deviation in pairs]
 
     def likelihood_ratio(self, statistics: Moments) -> tuple[FloatArray, IntArray]:
         """Equal means, and equal variances unless they are shared anyway."""
@@ -344,6 +363,7 @@ class GaussianEstimate(Estimate):
         """The log-density of every cell."""
         return reference.gaussian_evidence(self._read(block), self._mean, self._scale, self._peak, LARGEST_DEVIATION)
 
+    @with_reference
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the log-density of every row."""
         if repays_compiler(block.size * scores.shape[1]):
@@ -395,11 +415,14 @@ class GaussianEstimate(Estimate):
         return Lines(slope, gap / 2 + rest[base], self.mean[base])
 
     def as_table(self) -> list[dict[str, Any]]:
-        """The normal log-density."""
-        formula = "-square(x - mean) / (2 * variance) - log(2 * pi * variance) / 2"
-        names = {"mean": self.mean, "variance": self.variance, "pi": np.full_like(self.mean, math.pi)}
-        silent = np.asarray(~self._informative.all(axis=-1))
-        return formula_tables(formula, names, silent)
+        """The normal log-density; far from zero numbers are read from an anchor."""
+        mean, scale, peak = (np.moveaxis(part, -1, 0) for part in (self._mean, self._scale, self._peak))
+        return bell_tables(
+            "peak - square(({x} - mean) * scale)",
+            {"mean": mean, "scale": scale, "peak": peak},
+            self._anchor,
+            np.asarray(~np.asarray(self._informative).any(axis=-1)),
+        )
 
 
 def normal_quantile(mean: FloatArray, variance: FloatArray, levels: FloatArray) -> FloatArray:

@@ -14,12 +14,15 @@ from naively._checks import require_number
 from naively._table.labels import positions_in, recoded
 from naively._table.table import Kind, Table
 from naively.errors import GapError, InputError, ParameterError, brief
+from naively.families._joint_draws import Together, joint_draws
 from naively.families._joint_normal import Densities, Normals, Rule, known_of
 from naively.families._joint_table import MOST_KEPT, Marginal, ProductTable
+from naively.families._uncertainty import Uncertain
 from naively.families.base import READS_LABELS, Count, Estimate, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing
 from naively.statistics._combinations import patterns
 from naively.statistics._counts import merged_labels
+from naively.statistics._information import counted
 from naively.statistics._joint import JointSums, cell_key
 from naively.statistics.base import Summary
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -203,6 +206,16 @@ class JointFamily(Family):
         table = Count(n_cells, n_cells - n_classes) if sizes else Count(0, 0)
         return Parameters(Count(table.stored + normals, table.free + normals), None if n_numbers else sizes)
 
+    def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Together:
+        """Combinations by their probabilities, and normal vectors within them."""
+        return joint_draws(estimate)
+
+    def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: Block) -> Uncertain:
+        """Under a Dirichlet posterior of the combinations, or a normal-inverse-Wishart one of the numbers."""
+        from naively.families._joint_uncertainty import uncertain_joint
+
+        return uncertain_joint(estimate, block)
+
     def cells(self, *tables: Any) -> list[FloatArray]:
         """None: columns that are read together have none of their own."""
         raise read_together(self)
@@ -274,7 +287,7 @@ class JointEstimate(Estimate):
         logs, places = self.table.log_probability(labels, block.codes)
         if not numbers.any():
             return logs
-        densities, values = self._densities_of(numbers), block.numbers[:, numbers]
+        densities, values = self.densities_of(numbers), block.numbers[:, numbers]
         marginal = self.table.marginal(labels)
         result = np.empty_like(logs)
         order = np.argsort(places, kind="stable")
@@ -297,7 +310,8 @@ class JointEstimate(Estimate):
             terms.append(everything.logs[-1] + np.log(n_unseen) + densities.at(-1, values))
         return np.asarray(np.logaddexp.reduce(terms, axis=0))
 
-    def _densities_of(self, known: AnyArray) -> Densities:
+    def densities_of(self, known: AnyArray) -> Densities:
+        """The normal densities of some of the numbers, the others being integrated out."""
         assert self.normals is not None
         key = cell_key(known)
         if key not in self._densities:
@@ -305,6 +319,24 @@ class JointEstimate(Estimate):
                 self._densities.clear()
             self._densities[key] = Densities.of(self.normals, known, self.family.joint.floor)
         return self._densities[key]
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def log_likelihood(self, sums: JointSums) -> FloatArray:
+        """That of all rows of which every member is known: a sum over the combinations."""
+        sums = self.family.with_known(sums)
+        weight = sums.weight.high.T
+        if not len(sums.cells):
+            return np.zeros(1)
+        logs = self.table.marginal(np.ones(len(self.family.labels), dtype=bool)).logs[: len(sums.cells)]
+        total = counted(weight, logs) if self.family.labels else 0.0
+        if self.normals is not None:
+            densities = self.densities_of(np.ones(len(self.family.numbers), dtype=bool))
+            scatter = known_of(sums).cell.scatter[:-1] / densities.scale / densities.scale[:, None]
+            white = densities.whitener[:-1] * densities.informative[:, None]
+            squares = np.einsum("cjia,cjik,cjka->cj", white, scatter, white)
+            total += float((weight * densities.peak[:-1] - squares).sum())
+        return np.array([total])
 
     # -- Description ----------------------------------------------------------------------------------------------
 

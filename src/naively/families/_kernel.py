@@ -11,6 +11,7 @@ import numpy as np
 
 from naively._checks import require_number, require_whole
 from naively.errors import GapError, ParameterError
+from naively.families._bandwidths import RULES
 from naively.families._bells import KERNELS, bells
 from naively.families._bins import histogram_cells
 from naively.families._cells import left_out
@@ -47,11 +48,12 @@ class Kernel(Family):
 
     Parameters
     ----------
-    bandwidth : "silverman", "nrd0", float or sequence of float, default="silverman"
+    bandwidth : "silverman", "nrd0", "SJ", "ucv", float or sequence of float, default="silverman"
         The standard deviation of a bell: by Silverman's rule of thumb for each class, or given, in the column's unit.
         It is held above half a step of the grid of 2048 (normal scores: 512) points on which densities are computed.
-        Without background: the rule exactly as R's `bw.nrd0` has it, held above nothing, or one for each class in the
-        order of `classes_`.
+        Without background: the rule exactly as R's `bw.nrd0`, `bw.SJ` (Sheather and Jones) or `bw.ucv` (by cross-
+        validation) has it, held above nothing, or one for each class in the order of `classes_`. Where the last two
+        find none, as R says of samples that are too sparse, it is that of "nrd0".
     adjust : float, default=1.0
         Multiplies the bandwidth.
     scores : bool, default=False
@@ -65,8 +67,9 @@ class Kernel(Family):
     points : int, optional
         Without background: compute the density of each class as R's `density` does, on a grid of so many points (512
         there), to which the values are rounded. It differs from the exact sum by about a thousandth of its peak.
-    nearest : bool, default=False
-        With `points`: take the density of the nearest one, as klaR does, not that on the line between two.
+    nearest : bool or "mean", default=False
+        With `points`: take the density of the nearest one, as klaR does, or the mean of the two beside the value, as it
+        does with ``interpolate = TRUE``, not that on the line between two.
 
     Notes
     -----
@@ -92,20 +95,19 @@ class Kernel(Family):
         """Whether it is a density: that of scores is not one of the values, and one that is held has no end."""
         return self.background and not self.scores
 
-    bandwidth: Literal["silverman", "nrd0"] | float | tuple[float, ...] = "silverman"
+    bandwidth: Literal["silverman", "nrd0", "SJ", "ucv"] | float | tuple[float, ...] = "silverman"
     adjust: float = 1.0
     scores: bool = False
     kernel: str = "gaussian"
     background: bool = True
     points: int | None = None
-    nearest: bool = False
+    nearest: bool | Literal["mean"] = False
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
-            if self.bandwidth not in ("silverman", "nrd0"):
-                raise ParameterError(
-                    f"Kernel(bandwidth) must be 'silverman', 'nrd0' or a number, got {self.bandwidth!r}."
-                )
+            if self.bandwidth not in RULES:
+                names = ", ".join(map(repr, sorted(RULES)))
+                raise ParameterError(f"Kernel(bandwidth) must be {names} or a number, got {self.bandwidth!r}.")
         elif isinstance(self.bandwidth, Sequence):
             object.__setattr__(self, "bandwidth", tuple(self.bandwidth))
             for one in self.bandwidth:
@@ -114,15 +116,16 @@ class Kernel(Family):
             _require_positive("Kernel(bandwidth)", self.bandwidth)
         _require_positive("Kernel(adjust)", self.adjust)
         for name in ("scores", "background", "nearest"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ParameterError(f"Kernel({name}) must be True or False, got {getattr(self, name)!r}.")
+            option = getattr(self, name)
+            if not isinstance(option, (bool, np.bool_)) and (name, option) != ("nearest", "mean"):
+                raise ParameterError(f"Kernel({name}) must be True or False, got {option!r}.")
         if self.kernel not in KERNELS:
             raise ParameterError(f"Kernel(kernel) must be one of {', '.join(map(repr, KERNELS))}, got {self.kernel!r}.")
-        plain = self.bandwidth == "nrd0" or isinstance(self.bandwidth, tuple) or self.kernel != "gaussian"
-        if plain and self.background:
+        given = isinstance(self.bandwidth, tuple) or self.bandwidth in ("nrd0", "SJ", "ucv")
+        if (given or self.kernel != "gaussian") and self.background:
             raise ParameterError(
-                "Kernel(bandwidth='nrd0'), one bandwidth per class and other bells than 'gaussian' are for densities "
-                "without background: add background=False."
+                f"Kernel({self.bandwidth!r}, kernel={self.kernel!r}): R's bandwidths, one bandwidth per class and "
+                "other bells than 'gaussian' are for densities without background: add background=False."
             )
         if self.scores and not self.background:
             raise ParameterError("Kernel(scores=True) is for densities with background.")

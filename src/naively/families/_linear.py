@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._kernels import frozen, repays_compiler
+from naively._kernels import frozen, repays_compiler, with_reference
 from naively._table.table import with_data
 from naively.errors import GapError
 from naively.families._numbers import against, formula_tables
@@ -108,6 +108,7 @@ class LinearEstimate(Estimate):
             hits = with_data(rows, values != 0) @ np.ascontiguousarray(self.no_other.T, dtype=np.float64)
             scores[hits > 0] = -np.inf
 
+    @with_reference
     def _add_products(self, scores: FloatArray, rows: Any, values: FloatArray) -> None:
         if repays_compiler(len(values) * scores.shape[1]):
             from naively._kernels.sparse_scores import add_sparse_products
@@ -182,11 +183,19 @@ class LinearEstimate(Estimate):
         """The largest weight of each column, in size, in the discriminant of any two classes."""
         return np.asarray(np.ptp(self.slope, axis=0))
 
+    @property
+    def table_is_whole(self) -> bool:
+        return self.base is None
+
     def as_table(self) -> list[dict[str, Any]]:
         """A line in x, or in whether x is above a threshold; impossible values have the evidence minus infinity.
 
         What all classes share, such as the factorial of a Poisson column, is left out.
         """
+        x = "x" if self.above is None else f"where(x > {self.above!r}, 1, 0)"
+        silent = np.zeros(self.slope.shape[1], dtype=bool)
+        if self.no_other is None and self.no_zero is None:
+            return formula_tables(f"slope * {x} + offset", {"slope": self.slope, "offset": self.offset}, silent)
         nowhere = np.zeros(self.slope.shape, dtype=bool)
         no_other, no_zero = (nowhere if mask is None else mask for mask in (self.no_other, self.no_zero))
         parts = {
@@ -195,9 +204,7 @@ class LinearEstimate(Estimate):
             "at_zero": np.where(no_zero, -np.inf, self.offset),
             "elsewhere": np.where(no_other, -np.inf, 0.0),
         }
-        x = "x" if self.above is None else f"where(x > {self.above!r}, 1, 0)"
-        formula = f"where({x} == 0, at_zero, slope * {x} + offset + elsewhere)"
-        return formula_tables(formula, parts, np.zeros(self.slope.shape[1], dtype=bool))
+        return formula_tables(f"where({x} == 0, at_zero, slope * {x} + offset + elsewhere)", parts, silent)
 
 
 def refuse_infinite_weights(zeros: AnyArray) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from naively.errors import ParameterError
 from naively.families._distributions import Shares
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros
+from naively.families._posteriors import Posteriors, betas, log_marginal, prior_counts, refuse_prior_from_data
 from naively.families._uncertainty import Uncertain, independent, log_gamma_moments
 from naively.families.base import Count, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing, smoothed_frequencies
@@ -90,6 +91,23 @@ class Multinomial(Family):
     def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: FloatArray) -> Uncertain:
         """Under a Dirichlet posterior of the shares."""
         return independent(*_uncertain_shares(tables[0], smoothing, block))
+
+    def posterior(self, tables: Any, smoothing: Smoothing) -> list[Posteriors]:
+        """Beta: the share of one column among all, under a Dirichlet posterior."""
+        counts = tables[0].total.high
+        after = counts + prior_counts(smoothing, counts, tables[0].columns)
+        rest = after.sum(axis=1)
+        return [{"probability": betas(own, rest - own)} for own in after.T]
+
+    def log_marginal_likelihood(self, tables: Any, smoothing: Smoothing) -> float:
+        """Of the events in their order, under the Dirichlet prior that the smoothing is."""
+        refuse_prior_from_data(smoothing)
+        counts = tables[0].total.high
+        return log_marginal(counts, prior_counts(smoothing, counts, tables[0].columns))
+
+    def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
+        """The share of the column, as a part of one event."""
+        return [[(share, 1.0)] for share in parameters["probability"].tolist()]
 
     def cells(self, statistics: Moments) -> list[FloatArray]:
         """Of one event: whether it is of another column, or of this one."""

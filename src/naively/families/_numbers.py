@@ -38,6 +38,18 @@ def formula_tables(formula: str, parameters: Mapping[str, FloatArray], silent: A
     ]
 
 
+def bell_tables(
+    formula: str, parameters: Mapping[str, FloatArray], anchor: FloatArray | None, silent: AnyArray
+) -> list[dict[str, Any]]:
+    """The formula of a density, in which ``{x}`` is the number, read from the column's anchor where it has one."""
+    tables = formula_tables(formula.format(x="x"), parameters, silent)
+    for table, start in zip(tables, [] if anchor is None else anchor.tolist(), strict=False):
+        if start and table["kind"] == "formula":
+            table["formula"] = formula.format(x="(x - anchor)")
+            table["parameters"]["anchor"] = np.full(len(parameters["scale"]), start)
+    return tables
+
+
 def against(logs: FloatArray, base: int) -> FloatArray:
     """Logarithms, classes last, less those of the base class.
 

@@ -11,6 +11,7 @@ from scipy import special
 from naively.errors import ParameterError
 from naively.families._distributions import Numbers
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros
+from naively.families._posteriors import Posteriors, gammas
 from naively.families._uncertainty import Uncertain, independent, log_gamma_moments
 from naively.families.base import Family, LeftOut, Parameters
 from naively.smoothing import Lidstone, Smoothing
@@ -22,7 +23,7 @@ from naively.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from naively.statistics._divergence import Change
 
-LARGEST_RATE = 1e4
+SUMMED_RATE = 1e4
 """Poisson distributions of larger rates are taken for normal ones."""
 
 LARGEST_RATE = 1e150
@@ -83,7 +84,7 @@ class Poisson(Family):
         slope, no_other = logs_and_zeros(np.where(silent, 1.0, rate))
         offset = np.where(silent, 0.0, -rate)
         return PoissonEstimate(
-            slope, offset, no_other, base=_minus_log_factorial, nonnegative=True, parameters={"rate": rate}
+            slope, offset, no_other, base=minus_log_factorial, nonnegative=True, parameters={"rate": rate}
         )
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
@@ -111,6 +112,15 @@ class Poisson(Family):
     def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: FloatArray) -> Uncertain:
         """Under a gamma posterior of the rates."""
         return independent(*_uncertain_rate(tables[0], pseudo_rows_of(smoothing), block))
+
+    def posterior(self, tables: Any, smoothing: Smoothing) -> list[Posteriors]:
+        """Gamma."""
+        events, rows = _posterior_rate(tables[0], pseudo_rows_of(smoothing), self.pseudo)
+        return [{"rate": gammas(events[:, place], rows[:, place])} for place in range(rows.shape[1])]
+
+    def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
+        """The mean, in the place of all numbers that have it."""
+        return [[(rate, 1.0)] for rate in parameters["rate"].tolist()]
 
     def information(self, statistics: Moments) -> FloatArray:
         """Summed over the counts."""
@@ -152,7 +162,7 @@ def _rates(moments: Moments) -> tuple[FloatArray, FloatArray]:
 def _poisson_bits(weight: FloatArray, rate: FloatArray) -> float:
     """Summed over the counts; from rates where that is many, over cells of normal distributions."""
     most = float(rate.max(initial=0.0))
-    if most > LARGEST_RATE:
+    if most > SUMMED_RATE:
         deviation = np.sqrt(np.maximum(rate, 1.0))
         edges = np.unique(rate[:, None] + deviation[:, None] * np.linspace(-9, 9, 361))
         below = special.ndtr((edges - rate[:, None]) / deviation[:, None])
@@ -162,13 +172,19 @@ def _poisson_bits(weight: FloatArray, rate: FloatArray) -> float:
     return mutual_information(weight[:, None] * np.exp(logs))
 
 
-def _uncertain_rate(moments: Moments, pseudo_rows: float, block: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``x log rate - rate`` under a gamma posterior; what all classes share is left out."""
+def _posterior_rate(moments: Moments, alpha: float, pseudo: str) -> tuple[FloatArray, FloatArray]:
+    """Events and rows (classes, columns), those of the smoothing included."""
     assert moments.observed is not None
     weight, total = moments.observed.high, moments.total.high
     everything = weight.sum(axis=0)
     overall = total.sum(axis=0) / np.where(everything > 0, everything, 1.0)
-    shape, rows = total + pseudo_rows * overall, weight + pseudo_rows
+    return (total + alpha * overall, weight + alpha) if pseudo == "rows" else (total + alpha, weight)
+
+
+def _uncertain_rate(moments: Moments, pseudo_rows: float, block: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``x log rate - rate`` under a gamma posterior; what all classes share is left out."""
+    shape, rows = _posterior_rate(moments, pseudo_rows, "rows")
+    overall = moments.total.high.sum(axis=0)
     known = (~np.isnan(block))[:, None, :] & ((rows > 0) & (overall > 0))[None]
     x, rows = np.where(np.isnan(block), 0.0, block)[:, None, :], np.where(rows > 0, rows, 1.0)
     logs, spread = log_gamma_moments(shape)
@@ -185,7 +201,7 @@ def pseudo_rows_of(smoothing: Smoothing) -> float:
     return float(smoothing.pseudo_counts(np.zeros((1, 1)), ["rate"]).sum())
 
 
-def _minus_log_factorial(values: FloatArray) -> FloatArray:
+def minus_log_factorial(values: FloatArray) -> FloatArray:
     from scipy.special import gammaln
 
     return np.asarray(-gammaln(values + 1.0))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively.families.base import Estimate
 from naively.typing import FloatArray
 
@@ -41,6 +41,7 @@ class Steps(Estimate):
         columns = zip(block.T, self.cuts, self._tables, strict=True)
         return np.stack([table[reference.steps(*column)] for *column, table in columns], axis=1)
 
+    @with_reference
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the log-probability of every row's bins."""
         if repays_compiler(block.size):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from naively._checks import require_number
-from naively._kernels import frozen, reference, repays_compiler
+from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively.errors import ParameterError
 from naively.families._densities import (
     PRIOR_ROWS,
@@ -24,7 +24,7 @@ from naively.families._densities import (
 from naively.families._distributions import Numbers
 from naively.families._gaussian import LARGEST_DEVIATION, anchor_of, gaussian_parameter_count, left_out, normal_ratio
 from naively.families._linear import classes_last
-from naively.families._numbers import edges_around, formula_tables, points_within
+from naively.families._numbers import bell_tables, edges_around, points_within
 from naively.families._uncertainty import Uncertain, uncertain_normal
 from naively.families.base import Estimate, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing
@@ -204,6 +204,7 @@ class StudentEstimate(Estimate):
         """The log-density of every cell."""
         return reference.student_evidence(self._read(block), *self._constants, LARGEST_DEVIATION)
 
+    @with_reference
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the log-density of every row."""
         if repays_compiler(block.size * scores.shape[1]):
@@ -238,5 +239,9 @@ class StudentEstimate(Estimate):
     def as_table(self) -> list[dict[str, Any]]:
         """The log-density of Student's t."""
         location, scale, peak, power = (np.moveaxis(part, -1, 0) for part in self._constants)
-        names = {"location": location, "scale": scale, "peak": peak, "power": power}
-        return formula_tables("peak - power * log1p(square((x - location) * scale))", names, (power == 0).all(axis=0))
+        return bell_tables(
+            "peak - power * log1p(square(({x} - location) * scale))",
+            {"location": location, "scale": scale, "peak": peak, "power": power},
+            None if self.far is None else self.far.anchor,
+            (power == 0).all(axis=0),
+        )

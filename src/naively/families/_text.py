@@ -10,7 +10,7 @@ import numpy as np
 
 from naively._table.table import Kind
 from naively._text.tokenise import View
-from naively.errors import ParameterError
+from naively.errors import GapError, ParameterError
 from naively.families._linear import logs_and_zeros
 from naively.families._text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of, whole
 from naively.families._text_views import DrawnView, TokenView, WeighedView
@@ -220,6 +220,19 @@ class Text(Family):
 
     # -- Questions ------------------------------------------------------------------------------------------------
 
+    def as_words(self) -> None:
+        """Refuse where what a word says depends on other words than its neighbours, or cannot be spelt."""
+        reasons = {
+            "counts runs of characters, which words share": self.characters is not None,
+            "counts runs of more than two words": self.words is not None and self.words not in ((1, 1), (1, 2)),
+            "scales every text to the same length": self.unit_length,
+            "has a tokenizer of its own": self.tokenizer is not None,
+            "knows words by their hashes alone": self.buckets is not None,
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                raise GapError(f"Text.as_words: it {reason}", reason)
+
     def cells(self, *statistics: Tokens) -> list[FloatArray]:
         """The mass of each token of the first view: one token drawn from the text."""
         return [table.dense(table.mass.high).T for table in statistics[0].tables]
@@ -273,6 +286,10 @@ class TextsEstimate(Estimate):
     @property
     def kind(self) -> str:
         return "text"
+
+    def length_factor(self, text: str) -> float:
+        """What the evidence of all tokens of a text is multiplied by, for its length."""
+        return 1.0
 
     def points(self, place: int, n_points: int) -> list[Any]:
         """None: call the table with texts."""

@@ -14,10 +14,14 @@ import numpy as np
 from naively._table.table import Kind, Table
 from naively.errors import ForgetError, InputError
 from naively.families._joint import Block, block_reader, read_together
+from naively.families._joint_draws import Together, tree_draws
+from naively.families._posteriors import log_marginal, prior_counts, refuse_prior_from_data
+from naively.families._uncertainty import Uncertain
 from naively.families.base import READS_LABELS, Count, Estimate, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing, shares, smoothed_frequencies
 from naively.statistics._counts import merged_labels
 from naively.statistics._independence import conditional_mutual_information, maximum_spanning_tree
+from naively.statistics._information import counted
 from naively.statistics._joint import JointSums
 from naively.statistics.base import Summary
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -104,6 +108,26 @@ class TreeFamily(Family):
         free = stored - sum(table[..., 0].size for table in estimate.tables)
         return Parameters(Count(stored, free), [len(labels) for labels in estimate.categories])
 
+    def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Together:
+        """Each column given its parent."""
+        return tree_draws(estimate)
+
+    def uncertain(self, estimate: Any, tables: Any, smoothing: Smoothing, block: Block) -> Uncertain:
+        """Under a Dirichlet posterior of each column given its parent."""
+        from naively.families._joint_uncertainty import uncertain_tree
+
+        return uncertain_tree(estimate, PairTables(self, tables), smoothing, block.codes)
+
+    def log_marginal_likelihood(self, tables: Any, smoothing: Smoothing) -> float:
+        """Under the Dirichlet priors that the smoothing is, given the tree: the score of Bayesian networks (BDe)."""
+        refuse_prior_from_data(smoothing)
+        counted, total = PairTables(self, tables), 0.0
+        for parent, child in self.estimate(*tables, smoothing=smoothing).arcs:
+            counts = counted.single(child)[:, None] if parent is None else counted.pair(parent, child)
+            rows = counts[:, 0] if parent is None else _flat(counts)
+            total += log_marginal(rows, prior_counts(smoothing, rows, range(rows.shape[-1])))
+        return total
+
     def cells(self, *tables: Any) -> list[FloatArray]:
         """None: columns that are read together have none of their own."""
         raise read_together(self)
@@ -137,6 +161,12 @@ class PairTables:
         if parent is None:
             return root_table(self.single(child), smoothing)
         return child_table(self.pair(parent, child), smoothing)
+
+    def posterior(self, parent: int | None, child: int, smoothing: Smoothing) -> FloatArray:
+        """The counts behind `table`, pseudo-counts included."""
+        counts = self.single(child)[:, None] if parent is None else self.pair(parent, child)
+        rows = counts[:, 0] if parent is None else _flat(counts)
+        return (rows + smoothing.pseudo_counts(rows, range(rows.shape[-1]))).reshape(counts.shape)
 
     def together(self) -> AnyArray:
         """Which columns (columns, columns) are known together in any row."""
@@ -294,6 +324,17 @@ class TreeEstimate(Estimate):
         hidden = np.flatnonzero(cells < 0)
         if len(hidden):
             result[hidden] = np.logaddexp.reduce(logs[None] + below[hidden][:, :, None, :], axis=3)
+        return result
+
+    # -- Questions ------------------------------------------------------------------------------------------------
+
+    def log_likelihood(self, *sums: JointSums) -> FloatArray:
+        """That of all rows without a missing cell, by column."""
+        tables = PairTables(self.family, sums)
+        result = np.zeros(len(self.family.columns))
+        for parent, child in self.arcs:
+            counts = tables.single(child)[:, None] if parent is None else tables.pair(parent, child)
+            result[child] = counted(counts, self.logs[child])
         return result
 
     # -- Description ----------------------------------------------------------------------------------------------

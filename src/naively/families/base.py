@@ -146,8 +146,15 @@ class Estimate(ABC):
       ``log``, ``log1p``, ``lgamma``, ``square`` and ``where``;
     - "nothing": no value says anything.
 
-    A missing cell adds ``missing`` (classes,), 0 where it is not given.
+    A missing cell adds ``missing`` (classes,), 0 where it is not given. Where there is a ``contrast``, the evidence of
+    a known cell is made finite (what is impossible lies 35 below the least, nothing 10,000 below the largest), centred
+    over the classes, multiplied by its ``weights`` (classes,), and its ``known`` (classes,) is added.
     """
+
+    @property
+    def table_is_whole(self) -> bool:
+        """Whether `as_table` leaves nothing out, not even what all classes share."""
+        return True
 
     @property
     def kind(self) -> str:
@@ -275,6 +282,22 @@ class Family:
 
     uncertain: ClassVar[Any] = Gap("has no posterior distribution in closed form")
     """From ``(estimate, tables, smoothing, block)`` to the evidence of the rows of a block as it is `Uncertain`."""
+
+    posterior: ClassVar[Any] = Gap("has no posterior distribution in closed form")
+    """From ``(tables, smoothing)`` to the `Posteriors` of each column."""
+
+    log_marginal_likelihood: ClassVar[Any] = Gap("has no prior under which the probability of the data is known")
+    """From ``(tables, smoothing)`` to the log-probability of all learnt cells, whatever the parameters."""
+
+    rows_of: ClassVar[Any] = Gap("cannot be made from given parameters")
+    """From parameters, as `describe` names them, to (value, share) pairs for each class: rows that have them."""
+
+    def values_of(self, estimate: Any, place: int) -> Any:
+        """The values that a column's probabilities belong to; None if its parameters are single numbers."""
+        return None
+
+    as_words: ClassVar[Any] = Gap("reads no words")
+    """From nothing to nothing, where the evidence of a text is told by what each word, and each two in a row, says."""
 
     as_member: ClassVar[Any] = Gap("reads neither labels nor numbers that a factor can join")
     """From nothing to the `Member` that a column of this family is in a factor of several columns."""

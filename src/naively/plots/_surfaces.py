@@ -15,11 +15,14 @@ from naively._table.target import read_target
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.families import Gaussian
-from naively.plots._axes import RESOLUTION, axes_or_new, colour_of
+from naively.plots._axes import RESOLUTION, SOFT, axes_or_new, colour_of, styled
 from naively.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+SURE_LEADS = ((0.0, 0.13), (2.2, 0.13))
+"""Nats by which a class leads the next one, even odds and 9 to 1, and how much colour each step adds."""
 
 SHAPES: dict[Literal["none", "feature", "class", "all"], str] = {
     "none": "curved",
@@ -63,7 +66,7 @@ def plot_decision_surface(
     """
     model = model._taken()
     model._require_fitted()
-    members = _two_numeric(model, columns)
+    members = two_numeric(model, columns)
     table = read_table(X)
     table, positions = model.schema_.matched(table)
     there = np.array(members) if positions is None else positions[members]
@@ -76,10 +79,11 @@ def plot_decision_surface(
     if codes is not None:
         _draw_points(model, points, codes, axes)
     axes.set(xlabel=model.schema_.names[members[0]], ylabel=model.schema_.names[members[1]])
-    return axes
+    return styled(axes, None)  # type: ignore[no-any-return]
 
 
-def _two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
+def two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
+    """The positions of two columns of numbers."""
     index = {name: place for place, name in enumerate(model.schema_.names)}
     if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) != 2:
         raise ParameterError(f"columns must be two names or positions, got {columns!r}.")
@@ -96,7 +100,7 @@ def _codes(model: NaiveBayes, y: Any, n_rows: int) -> IntArray:
 
 
 def _draw_surface(model: NaiveBayes, members: Sequence[int], points: FloatArray, ax: Axes) -> None:
-    x, y = (_axis_of(model, member, values) for member, values in zip(members, points.T, strict=True))
+    x, y = (axis_of(model, member, values) for member, values in zip(members, points.T, strict=True))
     cells = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     logs = _log_proba_of(model, members, cells)
     for code in range(len(model.classes_)):
@@ -104,13 +108,14 @@ def _draw_surface(model: NaiveBayes, members: Sequence[int], points: FloatArray,
         lead = np.clip(logs[:, code] - others, -50, 50).reshape(RESOLUTION, RESOLUTION)
         if lead.max() < 0:
             continue
-        ax.contourf(x, y, lead, levels=[0, 1e9], colors=[colour_of(code)], alpha=0.2)
+        for least, strength in SURE_LEADS:
+            ax.contourf(x, y, lead, levels=[least, 1e9], colors=[colour_of(code)], alpha=strength)
         if lead.min() < 0 and code < len(model.classes_) - 1:  # the last one's boundaries are those of the others
-            ax.contour(x, y, lead, levels=[0], colors="#444444", linewidths=0.8)
+            ax.contour(x, y, lead, levels=[0], colors=SOFT, linewidths=0.8)
     ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
 
 
-def _axis_of(model: NaiveBayes, member: int, values: FloatArray) -> FloatArray:
+def axis_of(model: NaiveBayes, member: int, values: FloatArray) -> FloatArray:
     """The range of the values with some room around it, but not below zero where counts belong."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     room = 0.08 * (high - low or 1.0)
@@ -138,7 +143,7 @@ def _draw_points(model: NaiveBayes, points: FloatArray, codes: IntArray, ax: Axe
     for code, label in enumerate(model.classes_.tolist()):
         own = points[codes == code]
         ax.plot(own[:, 0], own[:, 1], ".", color=colour_of(code), markersize=4, label=str(label))
-    ax.legend(fontsize="small")
+    ax.legend(fontsize="small", frameon=True, framealpha=0.85, edgecolor="none")
 
 
 def plot_ties(X: Any, y: Any, columns: Sequence[Any] = (0, 1), axes: Any = None) -> Any:
@@ -157,10 +162,19 @@ def plot_ties(X: Any, y: Any, columns: Sequence[Any] = (0, 1), axes: Any = None)
     Returns
     -------
     ndarray of Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> plot_ties(X, y)[0, 1].get_title()
+    'ties="feature": straight'
     """
     axes = axes_or_new(axes, 2, 2, (6.4, 5.2))
     for (ties, shape), ax in zip(SHAPES.items(), np.ravel(axes), strict=True):
         model = NaiveBayes("textbook", families=Gaussian(ties=ties)).fit(X, y)
-        plot_decision_surface(model, X, y, columns, ax)
+        plot_decision_surface(model, X, y, columns, ax).locator_params(nbins=5)
         ax.set_title(f'ties="{ties}": {shape}', fontsize="medium")
     return axes

@@ -20,6 +20,10 @@ from naively.typing import FloatArray
 class Smoothing:
     """Base of the smoothing rules."""
 
+    def for_classes(self, classes: Sequence[Any]) -> Smoothing:
+        """The rule in a model with these classes, in their order; itself for rules that treat all classes alike."""
+        return self
+
     def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
         """The pseudo-count of every value, in a shape that can be added to `counts`.
 
@@ -31,6 +35,21 @@ class Smoothing:
             What the values are called, for the rules that give each its own.
         """
         raise NotImplementedError(f"{type(self).__name__} must say its pseudo-counts.")  # pragma: no cover
+
+    def concentration(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        """The parameters of the Dirichlet prior that the rule stands for: its pseudo-counts, the estimate being a mean.
+
+        Parameters
+        ----------
+        counts, labels
+            As in `pseudo_counts`.
+        """
+        return self.pseudo_counts(counts, labels)
+
+    @property
+    def knows_no_counts(self) -> bool:
+        """Whether the rule is a prior opinion, and not taken from the counts themselves."""
+        return True
 
     def pseudo_counts_without(
         self, pseudo_counts: FloatArray, count: FloatArray, total: FloatArray, n_values: int

@@ -51,12 +51,13 @@ class Dirichlet(Smoothing):
                 "Priors below 1 have no mode inside: use estimator='mean'."
             )
 
-    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+    def concentration(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
         if isinstance(self.beta, Real):
-            beta = np.full(counts.shape[-1], float(self.beta))
-        else:
-            beta = per_value("Dirichlet(beta)", self.beta, labels)  # type: ignore[arg-type]
-        return beta - 1.0 if self.estimator == "map" else beta
+            return np.full(counts.shape[-1], float(self.beta))
+        return per_value("Dirichlet(beta)", self.beta, labels)  # type: ignore[arg-type]
+
+    def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        return self.concentration(counts, labels) - (1.0 if self.estimator == "map" else 0.0)
 
     def pseudo_counts_together(
         self, part: FloatArray, whole: FloatArray, n_part: FloatArray, n_values: FloatArray, n_classes: int
@@ -103,10 +104,17 @@ class Beta(Smoothing):
     def _as_dirichlet(self) -> Dirichlet:
         return Dirichlet((self.b0, self.b1), self.estimator)
 
+    def concentration(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        self._require_two(labels)
+        return self._as_dirichlet().concentration(counts, labels)
+
     def pseudo_counts(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
+        self._require_two(labels)
+        return self._as_dirichlet().pseudo_counts(counts, labels)
+
+    def _require_two(self, labels: Sequence[Any]) -> None:
         if len(labels) != 2:
             raise ParameterError(
                 f"Beta is a prior for two values, but here are {len(labels)}: {list(labels)[:10]}. Use Dirichlet for "
                 "more, and Categorical(categories) to declare a value that did not occur."
             )
-        return self._as_dirichlet().pseudo_counts(counts, labels)

@@ -15,7 +15,7 @@ from naively.smoothing import Smoothing, share
 from naively.statistics._moments import most_weight
 from naively.statistics._plain import categories_from, sum_from, sum_to_dict
 from naively.statistics._sums import Sum
-from naively.statistics.base import Statistic, Summary
+from naively.statistics.base import Statistic, Summary, Values
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 if TYPE_CHECKING:
@@ -136,6 +136,10 @@ class Counts(Statistic):
         known = np.add.reduceat(np.column_stack([self.cells.high, class_weight * 0]), self.offsets[:-1], axis=1)
         known = np.where(np.diff(self.offsets) > 0, known, 0.0)
         self._refuse_impossible(known > most_weight(class_weight, peak)[:, None])
+
+    def values_of(self, column: str) -> Values:
+        place = self.columns.index(column)
+        return Values(self.categories[place], self.table(place).high, exact=True)
 
     def observed_weight(self, place: int) -> FloatArray:
         return np.asarray(self.table(place).high.sum(axis=1))

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from naively._kernels import repays_compiler
+from naively._kernels import repays_compiler, with_reference
 from naively.errors import ForgetError
 from naively.statistics._plain import ascends, floats_from, require, whole_from, whole_numbers_from
 from naively.statistics._sums import WEIGHT_NOISE
-from naively.statistics.base import Statistic, Summary
+from naively.statistics.base import Statistic, Summary, Values
 from naively.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class Histogram:
         return cls(0, np.empty(0, np.int64), np.empty((n_classes, 0)), cap)
 
     @classmethod
+    @with_reference
     def of(
         cls, values: FloatArray, codes: IntArray, n_classes: int, weights: FloatArray | None = None, cap: int = CAP
     ) -> Histogram:
@@ -108,7 +109,7 @@ class Histogram:
             from naively._kernels.histogram import count_cells
 
             level = _level_of_first(values, codes, weights, cap)  # of all rows it is no finer
-            return _within_cap(*count_cells(values, codes, n_classes, weights, cap, level), cap)
+            return within_cap(*count_cells(values, codes, n_classes, weights, cap, level), cap)
         observed = ~np.isnan(values) & (codes >= 0)
         if weights is not None:
             observed &= weights > 0
@@ -117,7 +118,7 @@ class Histogram:
             weights = None if weights is None else weights[observed]
         keys, cells = np.unique(key_of(values), return_inverse=True)
         flat = np.bincount(codes * len(keys) + cells, weights=weights, minlength=n_classes * len(keys))
-        return _within_cap(0, keys, flat.reshape(n_classes, len(keys)).astype(np.float64), cap)
+        return within_cap(0, keys, flat.reshape(n_classes, len(keys)).astype(np.float64), cap)
 
     @property
     def n_classes(self) -> int:
@@ -160,7 +161,7 @@ class Histogram:
 
     def within(self, cap: int) -> Histogram:
         """Return the same counts on the finest cells of which at most ``cap`` are occupied."""
-        return self if len(self.keys) <= cap else _within_cap(self.level, self.keys, self.counts, cap)
+        return self if len(self.keys) <= cap else within_cap(self.level, self.keys, self.counts, cap)
 
     def __add__(self, other: Histogram) -> Histogram:
         """Merge: the histogram of both sets of rows."""
@@ -173,7 +174,7 @@ class Histogram:
         counts = np.zeros((self.n_classes, len(keys)))
         counts[:, np.searchsorted(keys, left.keys)] = left.counts
         counts[:, np.searchsorted(keys, right.keys)] += right.counts
-        return _within_cap(level, keys, counts, cap)
+        return within_cap(level, keys, counts, cap)
 
     def less(self, other: Histogram, peak: FloatArray) -> Histogram:
         """Forget rows that were counted before; a cell left empty disappears, the level stays.
@@ -266,7 +267,7 @@ def _level_of_first(values: FloatArray, codes: IntArray, weights: FloatArray | N
     return _finest_level(0, np.unique(key_of(values[few][counts])), cap)
 
 
-def _within_cap(level: int, keys: IntArray, counts: FloatArray, cap: int) -> Histogram:
+def within_cap(level: int, keys: IntArray, counts: FloatArray, cap: int) -> Histogram:
     """Coarsen until at most ``cap`` cells are occupied."""
     return Histogram(*_coarsen(level, keys, counts, _finest_level(level, keys, cap)), cap)
 
@@ -357,6 +358,19 @@ class Histograms(Statistic):
     def histogram_of(self, column: str) -> Histogram:
         """The histogram of a column."""
         return self.histograms[self.columns.index(column)]
+
+    def values_of(self, column: str) -> Values:
+        histogram = self.histogram_of(column)
+        return Values(histogram.values(), histogram.counts, exact=histogram.level == 0)
+
+    def bounds(self) -> FloatArray:
+        """The first number of the first cell and the last number of the last one."""
+        result = np.full((len(self.columns), 2), np.nan)
+        for place, one in enumerate(self.histograms):
+            if len(one.keys):
+                ends = np.array([one.keys[0] << one.level, ((one.keys[-1] + 1) << one.level) - 1])
+                result[place] = value_of(ends)
+        return result
 
     def value_range(self, column: str) -> tuple[float, float]:
         values = self.histograms[self.columns.index(column)].values()

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels import frozen, repays_compiler
+from naively._kernels import frozen, repays_compiler, with_reference
 from naively.errors import ForgetError
 from naively.statistics._sums import WEIGHT_NOISE
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -289,6 +289,7 @@ def mixed(bits: AnyArray) -> AnyArray:
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
+@with_reference
 def add_number_hashes(hashes: AnyArray, block: FloatArray, salts: AnyArray) -> None:
     """Add to each row's hash those of its numbers, each salted by its column; missing cells add nothing.
 

@@ -239,6 +239,15 @@ class Moments(Statistic):
         spread = np.where(deviation > 0, deviation, np.sqrt(scatter_of_all[0] / of_all[0]) or 1.0)
         return float((mean[known] - 3 * spread).min()), float((mean[known] + 3 * spread).max())
 
+    def bounds(self) -> FloatArray | None:
+        """Six standard deviations around the mean: of any numbers at least 35 in 36 lie there."""
+        if self.square is None or self.observed is None:
+            return None
+        weight, mean, scatter = pooled(self)
+        known = np.where(weight > 0, weight, np.nan)
+        spread = np.sqrt(scatter / known)
+        return np.column_stack([mean - 6 * spread, mean + 6 * spread])
+
     # -- Comparison -----------------------------------------------------------------------------------------------
 
     def compare(self, other: Moments, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:

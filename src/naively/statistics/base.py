@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from naively._text.tokenise import View
 from naively.errors import ForgetError, Gap, listed
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 UNLIKE = {"counts": "a count", "binary": "0 and 1"}
 """What a column can be found to be none of, in words."""
@@ -136,6 +136,23 @@ def in_words(summaries: Iterable[Summary]) -> str:
     'counts of its values, for Categorical(); and sums and squares, for Gaussian() or StudentT()'
     """
     return "; and ".join(summary.words for summary in summaries) or "nothing"
+
+
+class Values(NamedTuple):
+    """The values of a column and how often they occur.
+
+    Parameters
+    ----------
+    values : sequence of labels, or ndarray
+        In ascending order, if they are numbers.
+    weights : ndarray of shape (n_classes, n_values)
+    exact : bool
+        Whether each is a value by itself, or stands for those around it.
+    """
+
+    values: Sequence[Label] | FloatArray
+    weights: FloatArray
+    exact: bool
 
 
 class Statistic(ABC):
@@ -270,6 +287,17 @@ class Statistic(ABC):
 
     def observed_weight(self, place: int) -> FloatArray | None:
         """The weight (n_classes,) of the known cells of the column at a place; None if that is not told."""
+        return None
+
+    def values_of(self, column: str) -> Values | None:
+        """The values of a column and their weight in each class; None if they are not told."""
+        return None
+
+    def bounds(self) -> FloatArray | None:
+        """Two numbers for each column, (n_columns, 2), between which nearly all of it lies, NaN where nothing is known.
+
+        None if that is not told.
+        """
         return None
 
     def _refuse_impossible(self, impossible: AnyArray) -> None:

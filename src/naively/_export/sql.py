@@ -1,0 +1,391 @@
+"""A fitted model as SQL: one SELECT that answers as the model does, and the model tables that it looks values up in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
+from naively._export.formulas import Node, formula_trees
+from naively._export.sql_dialects import Dialect, dialect_of
+from naively._export.sql_tables import FARTHEST as FARTHEST_NUMBER
+from naively._export.sql_tables import Buckets, ModelTable, interval_table, intervals_of, label_table
+from naively.errors import GapError, ParameterError, brief
+from naively.typing import FloatArray
+
+if TYPE_CHECKING:
+    from naively.classifier import NaiveBayes
+
+FARTHEST_IN_FORMULA = 1e100
+"""Numbers in formulas are held within so much, so that their squares can be added."""
+
+
+class SQLModel:
+    """A model as SQL: it prints as the query.
+
+    Parameters
+    ----------
+    query : str
+        One SELECT: a row for each row of the table, with the columns `prediction` and ``probability_<class>``.
+    statements : list of str
+        What creates and fills the model tables that the query reads, to be executed once, in this order. Empty for a
+        model that is small enough to stand in the query.
+    tables : list of str
+        The names of these tables.
+    """
+
+    def __init__(self, query: str, statements: Sequence[str], tables: Sequence[str]):
+        self.query, self.statements, self.tables = query, list(statements), list(tables)
+
+    def script(self) -> str:
+        """The statements and the query as one script, each ended by a semicolon."""
+        return "".join(f"{statement};\n\n" for statement in (*self.statements, self.query))
+
+    def __str__(self) -> str:
+        return self.query
+
+    def __repr__(self) -> str:
+        beside = f"; {len(self.tables)} model tables, made by .statements" if self.tables else ""
+        return f"<SQLModel: .query of {len(self.query):,} characters{beside}>"
+
+
+def to_sql(
+    model: NaiveBayes,
+    table: str | Sequence[str],
+    dialect: str = "duckdb",
+    keep: Sequence[str] = (),
+    prefix: str = "naively",
+    inline: int = 12,
+) -> SQLModel:
+    """The SQL of a model: see `NaiveBayes.to_sql`."""
+    form = _against_first(additive(model))
+    source = (table,) if isinstance(table, str) else tuple(table)
+    if not source or not all(isinstance(part, str) and part for part in source):
+        raise ParameterError(f"table must be the name of a table, or a tuple of its parts, got {brief(table)}.")
+    if isinstance(keep, str) or not all(isinstance(name, str) for name in keep):
+        raise ParameterError(f"keep must be a list of the names of columns, got {brief(keep)}.")
+    return _Writer(form, dialect_of(dialect), source, list(keep), prefix, inline).written()
+
+
+def _against_first(form: AdditiveForm) -> AdditiveForm:
+    """The form with finite look-ups read against the first class, which then adds nothing: fewer numbers to fetch."""
+    columns = []
+    for column in form.columns:
+        said = column.table.get("evidence")
+        if said is None or column.contrast is not None or not np.isfinite(said).all():
+            columns.append(column)
+            continue
+        parts = {
+            key: column.table[key] - column.table[key][0] for key in ("evidence", "unknown") if key in column.table
+        }
+        columns.append(replace(column, table={**column.table, **parts}, missing=column.missing - column.missing[0]))
+    return replace(form, columns=columns)
+
+
+@dataclass
+class _Writer:
+    """Collects the parts of a query."""
+
+    form: AdditiveForm
+    dialect: Dialect
+    source: tuple[str, ...]
+    keep: list[str]
+    prefix: str
+    inline: int
+    cells: dict[str, str] = field(default_factory=dict)
+    joins: list[str] = field(default_factory=list)
+    raw: dict[str, str] = field(default_factory=dict)
+    contrasts: list[tuple[int, ColumnTable]] = field(default_factory=list)
+    sums: list[list[str]] = field(default_factory=list)
+    tables: list[ModelTable] = field(default_factory=list)
+    stages: list[str] = field(default_factory=list)
+
+    @property
+    def codes(self) -> range:
+        """The numbers of the classes."""
+        return range(len(self.form.classes))
+
+    def written(self) -> SQLModel:
+        """The query and its tables."""
+        self.sums = [[self.dialect.number(float(start))] for start in self.form.start]
+        for place, column in enumerate(self.form.columns):
+            if column.kind != "nothing" or column.missing.any():
+                self._add(place, column)
+        query = self._select(self._stages())
+        if any(table.name[-1].casefold() == self.source[-1].casefold() for table in self.tables):
+            raise ParameterError(f"prefix={self.prefix!r} gives a model table the name of the table that is answered.")
+        statements = [text for table in self.tables for text in table.statements(self.dialect)]
+        return SQLModel(query, statements, [".".join(table.name) for table in self.tables])
+
+    # -- columns ------------------------------------------------------------------------------------------------------
+
+    def _add(self, place: int, column: ColumnTable) -> None:
+        """Add what a column says to the sums of the classes."""
+        x = f"x{place}"
+        name = self.dialect.name_of(column.name)
+        if column.reads_labels:
+            self.cells[x] = self._label_cell(name, column)
+            said = self._labels(place, x, column)
+        else:
+            self.cells[x] = self._number_cell(name, column)
+            said = {"steps": self._intervals, "curve": self._intervals, "formula": self._formula}.get(
+                column.kind, self._nothing
+            )(place, x, column)
+        if column.contrast is not None:
+            if column.kind != "formula":
+                raise GapError(f"Column {column.name!r} has a curve too steep to be weighed in SQL.", "is too steep")
+            self.raw |= {f"r{place}_{code}": text or "" for code, text in enumerate(said)}
+            self.contrasts.append((place, column))
+            said = [self._weighed(place, code, column) for code in self.codes]
+        for code, text in enumerate(said):
+            if text is not None:
+                self.sums[code].append(self._with_missing(x, text, float(column.missing[code]), column))
+
+    def _with_missing(self, x: str, said: str, missing: float, column: ColumnTable) -> str:
+        """What a cell adds, known or not."""
+        if not missing and not column.reads_labels:
+            return f"COALESCE({said}, {self.dialect.number(0.0)})"
+        if column.reads_labels and missing == 0.0 and not column.table["unknown"].any():
+            return said
+        return f"CASE WHEN {x} IS NULL THEN {self.dialect.number(missing)} ELSE {said} END"
+
+    def _label_cell(self, name: str, column: ColumnTable) -> str:
+        values = column.table["values"]
+        if len({isinstance(value, str) for value in values}) > 1:
+            raise GapError(
+                f"Column {column.name!r} holds text and numbers, but a column of a database has one type.",
+                "holds text and numbers in one column",
+            )
+        if values and isinstance(values[0], str):
+            return f"CAST({name} AS {self.dialect.text})"
+        return name
+
+    def _number_cell(self, name: str, column: ColumnTable) -> str:
+        """A column as numbers that can be computed with: what the model would refuse is missing."""
+        if column.holds == "truth":
+            one, zero = map(self.dialect.number, (1.0, 0.0))
+            return f"CASE WHEN {name} = TRUE THEN {one} WHEN {name} = FALSE THEN {zero} END"
+        most = FARTHEST_IN_FORMULA if column.kind == "formula" else FARTHEST_NUMBER
+        return self.dialect.cell(f"CAST({name} AS {self.dialect.double})", column.least, most)
+
+    def _table_name(self, place: int) -> tuple[str, ...]:
+        return (*self.source[:-1], f"{self.prefix}_{place}")
+
+    def _spoken(self, evidence: FloatArray) -> list[int]:
+        """The classes to which a look-up adds something."""
+        return [code for code in self.codes if evidence[code].any()]
+
+    def _labels(self, place: int, x: str, column: ColumnTable) -> list[str | None]:
+        table, number = column.table, self.dialect.number
+        codes = self._spoken(np.column_stack([table["evidence"], table["unknown"], column.missing]))
+        said: list[str | None] = [None] * len(self.codes)
+        if len(table["values"]) <= self.inline or isinstance(table["values"][0], bool):
+            for code in codes:
+                cases = (
+                    f"WHEN {x} = {self.dialect.literal(value)} THEN {number(float(one))}"
+                    for value, one in zip(table["values"], table["evidence"][code], strict=True)
+                )
+                unknown = number(float(table["unknown"][code]))
+                said[code] = f"CASE {' '.join(cases)} ELSE {unknown} END" if table["values"] else unknown
+            return said
+        self._join(place, label_table(self._table_name(place), column, codes, self.dialect), f"t{place}.label = {x}")
+        for code in codes:
+            said[code] = f"COALESCE(t{place}.e{code}, {number(float(table['unknown'][code]))})"
+        return said
+
+    def _join(self, place: int, table: ModelTable, condition: str) -> None:
+        self.tables.append(table)
+        self.joins.append(f"LEFT JOIN {self.dialect.name_of(*table.name)} AS t{place} ON {condition}")
+
+    def _intervals(self, place: int, x: str, column: ColumnTable) -> list[str | None]:
+        intervals, number = intervals_of(column), self.dialect.number
+        codes = self._spoken(np.column_stack([intervals.evidence, column.missing]))
+        said: list[str | None] = [None] * len(self.codes)
+        if intervals.slopes is None and len(intervals.lows) <= self.inline + 1:
+            for code in codes:
+                cases = (
+                    f"WHEN {x} < {number(float(cut))} THEN {number(float(one))}"
+                    for cut, one in zip(intervals.lows[1:], intervals.evidence[code], strict=False)
+                )
+                last = number(float(intervals.evidence[code, -1]))
+                said[code] = f"CASE {' '.join(cases)} WHEN {x} IS NOT NULL THEN {last} END"
+            return said
+        table = interval_table(self._table_name(place), intervals, codes, self.dialect)
+        name = self.dialect.name_of(*table.name)
+        if self.dialect.finds_place:
+            self._join(place, table, f"t{place}.place = {self.dialect.place(x, name)}")
+        else:
+            self.cells[f"b{place}"] = Buckets.of(intervals.lows).expression(x, self.dialect)
+            self._join(place, table, f"t{place}.bucket = b{place} AND {x} >= t{place}.low AND {x} < t{place}.high")
+        for code in codes:
+            rise = "" if intervals.slopes is None else f" + ({x} - t{place}.low) * t{place}.slope{code}"
+            said[code] = f"t{place}.e{code}{rise}"
+        return said
+
+    def _formula(self, place: int, x: str, column: ColumnTable) -> list[str | None]:
+        trees = formula_trees(column.table["formula"], column.table["parameters"])
+        said = [self._expression(tree, x) for tree in trees]
+        if "where" not in column.table["formula"] and all(tree[0] != "number" for tree in trees):
+            return list(said)
+        return [f"CASE WHEN {x} IS NOT NULL THEN {text} END" for text in said]  # these would not be NULL by themselves
+
+    def _nothing(self, place: int, x: str, column: ColumnTable) -> list[str | None]:
+        return [f"CASE WHEN {x} IS NOT NULL THEN {self.dialect.number(0.0)} END" for _ in self.codes]
+
+    def _expression(self, node: Node, x: str) -> str:
+        if node[0] == "x":
+            return x
+        if node[0] == "number":
+            return self.dialect.number(float(node[1]))
+        operands = [self._expression(part, x) for part in node[1:]]
+        if node[0] == "square":
+            return f"({self.dialect.square(operands[0])})"
+        return OPERATIONS[node[0]].format(*operands)
+
+    # -- stages -------------------------------------------------------------------------------------------------------
+
+    def _stage(self, name: str, source: str, carried: Sequence[str], made: dict[str, str], heavy: bool = True) -> str:
+        """Add a step to the query; returns its name."""
+        clash = self.source[-1].casefold() in STAGES
+        name = f"{name}_" if clash else name
+        self.stages.append(self.dialect.stage(name, source, carried, made, heavy))
+        return name
+
+    def _stages(self) -> str:
+        """Write the steps of the query, each computed once; returns the name of the last."""
+        kept = {f"k{place}": self.dialect.name_of(name) for place, name in enumerate(self.keep)}
+        cells = {alias: text for alias, text in self.cells.items() if alias[0] == "x"}
+        buckets = {alias: text for alias, text in self.cells.items() if alias[0] == "b"}
+        made = {**kept, **cells} or {"nothing": "1"}
+        last = self._stage("cells", self.dialect.name_of(*self.source), [], made, self.dialect.name == "sqlite")
+        carried = list(made)
+        if buckets:
+            last = self._stage("buckets", last, carried, buckets, False)
+            carried += buckets
+        if self.contrasts:
+            last, held = self._contrast_stages(carried, last)
+            carried += held
+        scores = {f"s{code}": "\n      + ".join(terms) for code, terms in enumerate(self.sums)}
+        last = self._stage("scores", "\n  ".join([last, *self.joins]), list(kept), scores)
+        return self._decision_stages(list(kept), last)
+
+    def _contrast_stages(self, carried: Sequence[str], last: str) -> tuple[str, list[str]]:
+        """Evidence that is weighed: made finite, held within reach of the largest, and its mean over the classes."""
+        dialect, number, codes = self.dialect, self.dialect.number, self.codes
+        places = [place for place, _ in self.contrasts]
+        last = self._stage("raw", last, carried, self.raw)
+        least = {
+            f"l{place}": dialect.extreme(dialect.least, [self._or_infinite(f"r{place}_{code}") for code in codes])
+            for place in places
+        }
+        last = self._stage("lowest", last, [*carried, *self.raw], least)
+        finite = {
+            f"f{place}_{code}": f"CASE WHEN r{place}_{code} > {number(-np.inf)} THEN r{place}_{code} "
+            f"WHEN l{place} < {number(np.inf)} THEN l{place} - {number(IMPOSSIBLE)} "
+            f"WHEN r{place}_{code} IS NOT NULL THEN {number(0.0)} END"
+            for place in places
+            for code in codes
+        }
+        last = self._stage("finite", last, carried, finite)
+        tops = {
+            f"g{place}": dialect.extreme(dialect.greatest, [f"f{place}_{code}" for code in codes]) for place in places
+        }
+        last = self._stage("tops", last, [*carried, *finite], tops)
+        held = {
+            f"h{place}_{code}": f"CASE WHEN f{place}_{code} < g{place} - {number(FARTHEST)} "
+            f"THEN g{place} - {number(FARTHEST)} ELSE f{place}_{code} END"
+            for place in places
+            for code in codes
+        }
+        last = self._stage("held", last, carried, held)
+        means = {
+            f"m{place}": f"({' + '.join(f'h{place}_{code}' for code in codes)}) / {number(float(len(codes)))}"
+            for place in places
+        }
+        return self._stage("centred", last, [*carried, *held], means), [*held, *means]
+
+    def _or_infinite(self, evidence: str) -> str:
+        lowest, highest = self.dialect.number(-np.inf), self.dialect.number(np.inf)
+        return f"CASE WHEN {evidence} = {lowest} THEN {highest} ELSE {evidence} END"
+
+    def _weighed(self, place: int, code: int, column: ColumnTable) -> str:
+        assert column.contrast is not None
+        weight, known = (self.dialect.number(float(part[code])) for part in column.contrast)
+        return f"(h{place}_{code} - m{place}) * {weight} + {known}"
+
+    def _decision_stages(self, carried: list[str], last: str) -> str:
+        dialect, number = self.dialect, self.dialect.number
+        scores = [f"s{code}" for code in self.codes]
+        best = dialect.extreme(dialect.greatest, scores)
+        if self.form.can_be_impossible:
+            last = self._stage("possible", last, [*carried, *scores], {"possible": best})
+            answers = {
+                score: f"CASE WHEN possible = {number(-np.inf)} THEN {number(float(prior))} ELSE {score} END"
+                for score, prior in zip(scores, self.form.prior, strict=True)
+            }
+            last = self._stage("answers", last, carried, answers)
+        last = self._stage("bests", last, [*carried, *scores], {"best": best})
+        odds = {f"o{code}": dialect.exponential(f"{score} - best") for code, score in enumerate(scores)}
+        return self._stage("odds", last, [*carried, *scores, "best"], odds)
+
+    def _select(self, last: str) -> str:
+        """The whole query."""
+        dialect, classes = self.dialect, self.form.classes
+        total = " + ".join(f"o{code}" for code in self.codes)
+        cases = " ".join(f"WHEN s{code} = best THEN {dialect.literal(one)}" for code, one in enumerate(classes[:-1]))
+        other = dialect.literal(classes[-1])
+        columns = [f"k{place} AS {dialect.name_of(name)}" for place, name in enumerate(self.keep)]
+        columns.append(f"{f'CASE {cases} ELSE {other} END' if cases else other} AS prediction")
+        names = probability_names(classes, self.keep)
+        columns += [f"o{code} / ({total}) AS {dialect.name_of(name)}" for code, name in enumerate(names)]
+        stages, chosen = ",\n".join(self.stages), ",\n  ".join(columns)
+        return f"WITH {stages}\nSELECT\n  {chosen}\nFROM {last}"
+
+
+STAGES = frozenset(
+    [
+        *("cells", "buckets", "raw", "lowest", "finite", "tops", "held", "centred", "scores", "possible", "answers"),
+        *("bests", "odds"),
+    ]
+)
+"""The names of the steps: where the table itself is called so, they get another."""
+
+OPERATIONS = {
+    "add": "({} + {})",
+    "subtract": "({} - {})",
+    "multiply": "({} * {})",
+    "divide": "({} / {})",
+    "negative": "(-{})",
+    "log": "LN({})",
+    "log1p": "LN(1 + {})",
+    "greater": "({} > {})",
+    "equal": "({} = {})",
+    "where": "CASE WHEN {0} THEN {1} ELSE {2} END",
+}
+
+
+def probability_names(classes: Sequence[Any], keep: Sequence[str] = ()) -> list[str]:
+    """The names of the columns of probabilities, distinct where case does not count.
+
+    Examples
+    --------
+    >>> probability_names(["a", "A", "b"])
+    ['probability_a', 'probability_A_2', 'probability_b']
+    """
+    names: list[str] = []
+    taken = {"prediction"}
+    for name in keep:
+        if name.casefold() in taken:
+            raise ParameterError(f"keep names {name!r}, but a column of the answer is called so. Rename it in a view.")
+        taken.add(name.casefold())
+    for label in classes:
+        name, number = f"probability_{label}", 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"probability_{label}_{number}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names

@@ -1,0 +1,214 @@
+"""How SQL dialects differ: quoting, literals, fences, and how a number finds its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from naively._export.additive import LARGEST
+from naively.errors import GapError, ParameterError, brief
+from naively.typing import Label
+
+TINIEST = 1e-100
+"""PostgreSQL raises an error where a product underflows: constants nearer to zero than this are zero there."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What one database wants to read.
+
+    Parameters
+    ----------
+    name : str
+        What sqlglot calls it.
+    double, whole, text : str
+        The types of the columns of model tables.
+    infinity : str
+        Minus infinity.
+    greatest, least : str
+        The functions of the largest and the least of several numbers.
+    fence : str
+        What ends a stage so that it is computed once, and not copied into every place that names its columns.
+    finds_place : bool
+        Whether a number finds its interval by a search, and not by a join on a bucket.
+    """
+
+    name: str
+    double: str
+    whole: str
+    text: str
+    infinity: str
+    greatest: str = "GREATEST"
+    least: str = "LEAST"
+    fence: str = ""
+    finds_place: bool = False
+
+    # -- names and values: they come from the data, so that all of them pass here ---------------------------------
+
+    def name_of(self, *parts: str) -> str:
+        """A quoted identifier, of several parts if it is qualified."""
+        exp = _sqlglot()
+        for part in parts:
+            _refuse_unwritable(part, "The name")
+        return ".".join(exp.to_identifier(part, quoted=True).sql(dialect=self.name) for part in parts)
+
+    def literal(self, value: Label) -> str:
+        """A label as a literal."""
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, float):
+            return self.number(value)
+        if isinstance(value, int):
+            if abs(value) >= 2**63:
+                raise GapError(f"The label {value} has more than 64 bits, which a database does not hold.")
+            return f"({value})" if value < 0 else str(value)
+        _refuse_unwritable(value, "The label")
+        return str(_sqlglot().Literal.string(value).sql(dialect=self.name))
+
+    def number(self, value: float) -> str:
+        """A number as a literal: always of type double, in brackets if it is negative (``x--1`` is a comment)."""
+        if math.isinf(value):
+            return self.infinity if value < 0 else f"(-{self.infinity})"
+        text = repr(float(value))
+        text = text if "e" in text else f"{text}e0"
+        return f"({text})" if text.startswith("-") else text
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+
+    def cell(self, x: str, least: float | None, most: float) -> str:
+        """A number that can be computed with; NULL where it is missing, infinite, or below the least that there is."""
+        high, largest = self.number(most), self.number(LARGEST)
+        above = f"WHEN {x} BETWEEN {high} AND {largest} THEN {high}"
+        if least is not None:
+            allowed = f"{x} >= 0" if least == 0 else f"{x} > 0"
+            return f"CASE {self.tiny(x, least)}WHEN {allowed} AND {x} <= {high} THEN {x} {above} END"
+        low, lowest = self.number(-most), self.number(-LARGEST)
+        below = f"WHEN {x} BETWEEN {lowest} AND {low} THEN {low}"
+        return f"CASE {self.tiny(x, least)}WHEN {x} BETWEEN {low} AND {high} THEN {x} {below} {above} END"
+
+    def tiny(self, x: str, least: float | None) -> str:
+        """What is done about numbers next to zero: nothing."""
+        return ""
+
+    def square(self, value: str) -> str:
+        """The square of an expression."""
+        return f"{value} * {value}"
+
+    def exponential(self, value: str) -> str:
+        """The exponential of an expression that is not above 0."""
+        return f"EXP({value})"
+
+    def extreme(self, function: str, values: Sequence[str]) -> str:
+        """The largest or the least of some expressions, none of which is NULL."""
+        return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
+
+    def place(self, x: str, table: str) -> str:
+        """The number of the interval in a model table that begins last at or before x."""
+        raise NotImplementedError  # pragma: no cover
+
+    def stage(self, name: str, source: str, carried: Sequence[str], made: Mapping[str, str], heavy: bool = True) -> str:
+        """A step of the query: the columns of the step before that are carried on, and those that are made."""
+        columns = [*carried, *(f"{formula} AS {alias}" for alias, formula in made.items())]
+        fence = f"\n  {self.fence}" if self.fence and heavy else ""
+        return f"{name} AS (\n  SELECT\n    {_lines(columns)}\n  FROM {source}{fence}\n)"
+
+
+class DuckDB(Dialect):
+    """DuckDB computes a stage once as it is."""
+
+
+class PostgreSQL(Dialect):
+    """PostgreSQL raises errors where a product or an exponential underflows."""
+
+    def number(self, value: float) -> str:
+        value = 0.0 if abs(value) < TINIEST else value
+        return super().number(value) if math.isinf(value) else f"{super().number(value)}::float8"
+
+    def tiny(self, x: str, least: float | None) -> str:
+        nearest = "1e-150::float8"
+        if least:
+            return f"WHEN {x} > 0 AND {x} < {nearest} THEN {nearest} "
+        return f"WHEN {x} BETWEEN -{nearest} AND {nearest} THEN 0::float8 "
+
+    def square(self, value: str) -> str:
+        return f"(({value} - 1) * ({value} + 1) + 1)"
+
+    def exponential(self, value: str) -> str:
+        return f"EXP(GREATEST({value}, -700::float8))"
+
+    def place(self, x: str, table: str) -> str:
+        return f"WIDTH_BUCKET({x}, (SELECT ARRAY_AGG(low ORDER BY low) FROM {table} WHERE place > 0))"
+
+
+class SQLite(Dialect):
+    """SQLite has no type of truth, and finds places by an index."""
+
+    def place(self, x: str, table: str) -> str:
+        return f"(SELECT MAX(place) FROM {table} WHERE low <= {x})"
+
+
+class Spark(Dialect):
+    """Spark SQL computes a stage once if it is the row of a lateral view, and replaces ``${x}`` wherever it stands."""
+
+    def name_of(self, *parts: str) -> str:
+        for part in parts:
+            if "${" in part:
+                raise GapError(f"The name {part!r} holds a variable of Spark SQL. Rename the column.", "holds '${'")
+        return super().name_of(*parts)
+
+    def literal(self, value: Label) -> str:
+        return super().literal(value).replace("$", "\\u0024") if isinstance(value, str) else super().literal(value)
+
+    def stage(self, name: str, source: str, carried: Sequence[str], made: Mapping[str, str], heavy: bool = True) -> str:
+        if not heavy or not made:
+            return super().stage(name, source, carried, made, heavy)
+        fields = [f"'{alias}', {formula}" for alias, formula in made.items()]
+        view = f"LATERAL VIEW INLINE(ARRAY(NAMED_STRUCT(\n    {_lines(fields)}\n  ))) made AS {', '.join(made)}"
+        return f"{name} AS (\n  SELECT\n    {_lines([*carried, *made])}\n  FROM {source}\n  {view}\n)"
+
+
+def _lines(parts: Sequence[str]) -> str:
+    return ",\n    ".join(parts)
+
+
+DIALECTS: dict[str, Dialect] = {
+    "duckdb": DuckDB("duckdb", "DOUBLE", "BIGINT", "VARCHAR", "CAST('-Infinity' AS DOUBLE)"),
+    "postgres": PostgreSQL(
+        "postgres",
+        *("DOUBLE PRECISION", "BIGINT", "TEXT", "'-Infinity'::float8"),
+        fence="OFFSET 0",
+        finds_place=True,
+    ),
+    "sqlite": SQLite(
+        "sqlite",
+        *("REAL", "INTEGER", "TEXT", "(-9e999)", "MAX", "MIN"),
+        fence="LIMIT -1 OFFSET 0",
+        finds_place=True,
+    ),
+    "spark": Spark("spark", "DOUBLE", "BIGINT", "STRING", "CAST('-Infinity' AS DOUBLE)"),
+}
+ALIASES = {"postgresql": "postgres", "spark sql": "spark", "databricks": "spark"}
+
+
+def dialect_of(name: Any) -> Dialect:
+    """The dialect of a name, or an error that lists them."""
+    known = ALIASES.get(name, name) if isinstance(name, str) else None
+    if known not in DIALECTS:
+        raise ParameterError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}, got {brief(name)}.")
+    return DIALECTS[known]
+
+
+def _refuse_unwritable(text: str, what: str) -> None:
+    """Refuse text that no query can hold: a NUL, or half of a surrogate pair."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise GapError(f"{what} {text!r} holds a character that SQL text cannot hold.", "holds a NUL or a surrogate")
+
+
+def _sqlglot() -> Any:
+    try:
+        from sqlglot import exp
+    except ImportError as error:
+        raise ImportError("SQL is written with sqlglot. Install it with: pip install 'naively[sql]'") from error
+    return exp

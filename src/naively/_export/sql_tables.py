@@ -1,0 +1,215 @@
+"""Model tables: look-ups that are too large to be written into a query lie in tables beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively._export.additive import ColumnTable
+from naively._export.sql_dialects import Dialect
+from naively.typing import AnyArray, FloatArray, IntArray
+
+ROWS_PER_INSERT = 500
+FARTHEST = 1e300
+"""Numbers are held within so much, so that no difference of two overflows."""
+
+CROWDED = 8
+DEEPEST = 3
+BUCKETS_PER_KNOT = 2
+"""The range of a column's knots is cut in two, so many times at most, while a bucket holds more intervals than this."""
+
+
+@dataclass(frozen=True)
+class ModelTable:
+    """A table that a query looks values up in.
+
+    Parameters
+    ----------
+    name : tuple of str
+    columns : dict from column names to SQL types
+    rows : list of tuples
+    key : str
+        The columns of the primary key, as SQL.
+    """
+
+    name: tuple[str, ...]
+    columns: dict[str, str]
+    rows: list[tuple[Any, ...]]
+    key: str
+
+    def statements(self, dialect: Dialect) -> Iterator[str]:
+        """What creates and fills the table."""
+        name = dialect.name_of(*self.name)
+        key = "" if dialect.name == "spark" else f", PRIMARY KEY ({self.key})"
+        types = ", ".join(f"{column} {kind}" for column, kind in self.columns.items())
+        yield f"CREATE TABLE {name} ({types}{key})"
+        for start in range(0, len(self.rows), ROWS_PER_INSERT):
+            rows = ",\n".join(_row(row, dialect) for row in self.rows[start : start + ROWS_PER_INSERT])
+            yield f"INSERT INTO {name} VALUES\n{rows}"
+        if dialect.name == "sqlite" and "low" in self.columns:
+            yield f"CREATE INDEX {dialect.name_of(*self.name[:-1], self.name[-1] + '_low')} ON {name} (low)"
+        if dialect.name == "postgres":
+            yield f"ANALYZE {name}"
+
+
+def _row(row: tuple[Any, ...], dialect: Dialect) -> str:
+    return f"({', '.join(map(dialect.literal, row))})"
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+def label_table(name: tuple[str, ...], column: ColumnTable, codes: Sequence[int], dialect: Dialect) -> ModelTable:
+    """The evidence of every label for some of the classes."""
+    values, evidence = column.table["values"], column.table["evidence"]
+    kind = dialect.text if isinstance(values[0], str) else dialect.whole
+    if any(isinstance(value, float) for value in values):
+        kind = dialect.double
+        values = [float(value) for value in values]
+    columns = {"label": kind, **{f"e{code}": dialect.double for code in codes}}
+    rows = [(value, *evidence[codes, place].tolist()) for place, value in enumerate(values)]
+    return ModelTable(name, columns, rows, "label")
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """What numbers say, interval by interval: ``evidence + (x - low) * slope`` from each low to the next.
+
+    Parameters
+    ----------
+    lows : ndarray (intervals,), ascending
+        The first interval begins below all numbers.
+    evidence : ndarray (classes, intervals)
+    slopes : ndarray (classes, intervals) or None
+        None where the evidence is constant in every interval.
+    """
+
+    lows: FloatArray
+    evidence: FloatArray
+    slopes: FloatArray | None
+
+
+def intervals_of(column: ColumnTable) -> Intervals:
+    """The intervals of steps or of a curve, which is constant beyond its knots."""
+    evidence = column.table["evidence"]
+    if column.kind == "steps":
+        return Intervals(np.append(-FARTHEST, column.table["cuts"]), evidence, None)
+    knots = column.table["knots"]
+    rise, run = np.diff(evidence) / 2, np.diff(knots / 2)
+    with np.errstate(divide="ignore", over="ignore"):
+        slopes = np.where(np.abs(rise) > 1e-16, rise / run, 0.0)
+    flat = np.zeros((len(evidence), 1))
+    return Intervals(
+        np.append(-FARTHEST, knots),
+        np.column_stack([evidence[:, 0], evidence]),
+        np.column_stack([flat, np.where(np.isfinite(slopes), slopes, 0.0), flat]),
+    )
+
+
+def interval_table(name: tuple[str, ...], intervals: Intervals, codes: Sequence[int], dialect: Dialect) -> ModelTable:
+    """The intervals by place, or by the buckets that they touch."""
+    n_intervals = len(intervals.lows)
+    said = {f"e{code}": intervals.evidence[code] for code in codes}
+    if intervals.slopes is not None:
+        said |= {f"slope{code}": intervals.slopes[code] for code in codes}
+    if dialect.finds_place:
+        parts: dict[str, AnyArray] = {"place": np.arange(n_intervals), "low": intervals.lows, **said}
+        return _table(name, parts, "place", dialect)
+    highs = np.append(intervals.lows[1:], np.inf)
+    buckets, places = Buckets.of(intervals.lows).touched()
+    parts = {"bucket": buckets, "low": intervals.lows[places], "high": highs[places]}
+    return _table(name, parts | {column: values[places] for column, values in said.items()}, "bucket, low", dialect)
+
+
+def _table(name: tuple[str, ...], parts: dict[str, AnyArray], key: str, dialect: Dialect) -> ModelTable:
+    types = {column: dialect.double if values.dtype.kind == "f" else dialect.whole for column, values in parts.items()}
+    return ModelTable(name, types, list(zip(*(values.tolist() for values in parts.values()), strict=True)), key)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of the range in which `size` buckets have one width: ``base + floor((x - start) * scale)``."""
+
+    start: float
+    scale: float
+    base: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Numbered cells of the range of some interval bounds, so that an interval is found by a join on equality.
+
+    Parameters
+    ----------
+    lows : ndarray
+        The bounds; the first is below all numbers.
+    segments : sequence of Segment
+        They begin at bounds. Bucket 0 is for numbers before the second bound, bucket -1 for those from the last one on.
+    """
+
+    lows: FloatArray
+    segments: Sequence[Segment]
+
+    @classmethod
+    def of(cls, lows: FloatArray) -> Buckets:
+        """Buckets that hold few intervals each."""
+        segments: list[Segment] = []
+        _cut(lows[1:], DEEPEST, segments)
+        return cls(lows, segments)
+
+    def expression(self, x: str, dialect: Dialect) -> str:
+        """The bucket of a number, as SQL."""
+        first, last = (dialect.number(float(self.lows[place])) for place in (1, -1))
+        inside = _searched(self.segments, x, dialect)
+        return f"CASE WHEN {x} < {first} THEN 0 WHEN {x} >= {last} THEN -1 ELSE {inside} END"
+
+    def touched(self) -> tuple[IntArray, IntArray]:
+        """Pairs of a bucket and an interval of which it holds a part."""
+        first = self._bucket(self.lows)
+        last = np.maximum(np.append(self._bucket(np.nextafter(self.lows[1:], -np.inf)), -1), first)
+        n_buckets = last - first + 1
+        places = np.repeat(np.arange(len(self.lows)), n_buckets)
+        begins = np.cumsum(n_buckets) - n_buckets
+        return first[places] + np.arange(len(places)) - begins[places], places
+
+    def _bucket(self, x: FloatArray) -> IntArray:
+        """The bucket of numbers, computed as the database computes it, operation by operation."""
+        starts = np.array([segment.start for segment in self.segments])
+        inside = np.clip(x, self.lows[1], self.lows[-1])
+        place = np.searchsorted(starts, inside, side="right") - 1
+        scale = np.array([segment.scale for segment in self.segments])[place]
+        base = np.array([segment.base for segment in self.segments])[place]
+        found = base + np.floor((inside - starts[place]) * scale).astype(np.int64)
+        return np.where(x < self.lows[1], 0, np.where(x >= self.lows[-1], -1, found))
+
+
+def _cut(knots: FloatArray, depth: int, segments: list[Segment]) -> None:
+    """Append the segments of some knots, cut in two at the middle one while some bucket is crowded."""
+    base = 1 if not segments else segments[-1].base + segments[-1].size + 2
+    width = float(knots[-1] - knots[0])
+    n_buckets = BUCKETS_PER_KNOT * len(knots)
+    scale = n_buckets / width if width > 0 and np.isfinite(n_buckets / width) else 0.0
+    if depth and len(knots) > 2 * CROWDED:
+        cells = np.floor((knots - knots[0]) * scale).astype(np.int64)
+        if np.bincount(cells).max() > CROWDED:
+            middle = len(knots) // 2
+            _cut(knots[: middle + 1], depth - 1, segments)
+            _cut(knots[middle:], depth - 1, segments)
+            return
+    segments.append(Segment(float(knots[0]), scale, base, n_buckets))
+
+
+def _searched(segments: Sequence[Segment], x: str, dialect: Dialect) -> str:
+    if len(segments) == 1:
+        start, scale = dialect.number(segments[0].start), dialect.number(segments[0].scale)
+        return f"{segments[0].base} + CAST(FLOOR(({x} - {start}) * {scale}) AS {dialect.whole})"
+    middle = len(segments) // 2
+    low, high = (_searched(part, x, dialect) for part in (segments[:middle], segments[middle:]))
+    return f"CASE WHEN {x} < {dialect.number(segments[middle].start)} THEN {low} ELSE {high} END"

@@ -1,0 +1,37 @@
+"""The CUDA sources, compiled at run time for the types and sizes at hand: no compiler is needed on the machine."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+PAIRS_OF = {"float": "float2", "double": "double2", "unsigned short": "ushort2", "int": "int2", "unsigned int": "uint2"}
+"""What one load of two neighbouring cells brings, where there is such a thing."""
+
+
+@lru_cache(maxsize=256)
+def kernel(source: str, name: str, device: int, before: str = "", **options: Any) -> Any:
+    """A function of one of the sources, compiled with these names defined.
+
+    Parameters
+    ----------
+    source : str
+        The file, without its ending.
+    name : str
+        The function in it.
+    device : int
+        The number of the GPU that it is compiled for.
+    before : str, optional
+        Code that the source needs to stand before it.
+    **options
+        The names that the source wants to be defined.
+    """
+    import cupy
+
+    folder = files(__name__)
+    defined = "".join(f"#define {option} {value}\n" for option, value in sorted(options.items()))
+    texts = [folder.joinpath(f"{part}.cu{'h' * (part == 'cells')}").read_text("utf-8") for part in ("cells", source)]
+    with cupy.cuda.Device(device):
+        module = cupy.RawModule(code="\n".join([defined, texts[0], before, texts[1]]), options=("--std=c++17",))
+        return module.get_function(name)

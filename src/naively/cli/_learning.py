@@ -1,0 +1,210 @@
+"""Commands that learn: fit, update, forget, merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from naively.cli._app import (
+    LEARN,
+    AsJson,
+    DataFile,
+    Delimiter,
+    Encoding,
+    ModelFile,
+    Quiet,
+    Target,
+    Weights,
+    app,
+    say,
+    show_json,
+)
+from naively.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from naively import NaiveBayes
+    from naively._table.table import Table
+    from naively.cli._reading import Source
+
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where to write the model; by default MODEL itself."),
+]
+
+
+@app.command(rich_help_panel=LEARN)
+def fit(
+    data: DataFile,
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column with the classes.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write the model; by default beside DATA."),
+    ] = None,
+    recipe: Annotated[
+        str, typer.Option(help="auto, strong, fast or textbook: naively compare tells them apart.")
+    ] = "auto",
+    families: Annotated[
+        list[str] | None,
+        typer.Option("--families", metavar="COLUMN=FAMILY", help="How a column is read: age=gaussian. Repeatable."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="A column to leave out. Repeatable.")
+    ] = None,
+    weights: Weights = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from a file, and write the model.
+
+    The file is read a piece at a time, so it may be larger than memory.
+    """
+    from naively import NaiveBayes
+    from naively.cli._reading import Source
+
+    told = _families(families)
+    model = NaiveBayes(recipe, families=told, ignore=ignore or None)
+    source = Source(data, delimiter, encoding)
+    _learn(model, source, target, weights, quiet, [*(ignore or ()), *(told or ())])
+    path = output or _default_output(data)
+    _save(model, path)
+    _report(model, path, as_json, quiet)
+
+
+@app.command(rich_help_panel=LEARN)
+def update(
+    model: ModelFile,
+    data: DataFile,
+    target: Target = None,
+    output: Output = None,
+    weights: Weights = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn more rows: afterwards the model equals one that was fitted on all rows at once."""
+    from naively.cli._models import load_model, source_for, target_of
+
+    learnt = load_model(model)
+    source = source_for(learnt, data, delimiter, encoding)
+    _learn(learnt, source, target or target_of(learnt), weights, quiet)
+    _save(learnt, output or model)
+    _report(learnt, output or model, as_json, quiet)
+
+
+@app.command(rich_help_panel=LEARN)
+def forget(
+    model: ModelFile,
+    data: DataFile,
+    target: Target = None,
+    output: Output = None,
+    weights: Weights = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Unlearn rows that were learnt before, exactly."""
+    from naively.cli._models import load_model, source_for, target_of
+    from naively.cli._reading import require_column
+
+    learnt = load_model(model)
+    source = source_for(learnt, data, delimiter, encoding)
+    name = target or target_of(learnt)
+    for table in source.batches():
+        require_column(name, list(table.names), source.shown, "--target")
+        learnt.forget(table, name, sample_weight=weights)
+    _save(learnt, output or model)
+    _report(learnt, output or model, as_json, quiet)
+
+
+@app.command(rich_help_panel=LEARN)
+def merge(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Files of models that were trained apart.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write their sum.")],
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add models that were trained apart: the same as training one on all rows."""
+    from naively.cli._models import load_model
+
+    if len(models) < 2:
+        raise ParameterError("merge needs two models or more.")
+    merged: Any = sum(load_model(path) for path in models)
+    _save(merged, output)
+    _report(merged, output, as_json, quiet)
+
+
+def _learn(
+    model: NaiveBayes, source: Source, target: str, weights: str | None, quiet: bool, named: Sequence[str] = ()
+) -> None:
+    """Learn a file, piece by piece; `named` are columns that options speak of."""
+    from naively._progress import counting
+    from naively.cli._reading import require_column
+
+    n_rows = 0
+    with counting("learning", "rows", wanted=False if quiet else None) as count:
+        for table in source.batches():
+            require_column(target, list(table.names), source.shown, "--target")
+            if weights is not None:
+                require_column(weights, list(table.names), source.shown, "--weights")
+            for name in named:
+                require_column(name, list(table.names), source.shown, "--ignore, --families")
+            model.partial_fit(table, target, sample_weight=weights)
+            if not n_rows:
+                _look_at(model, table, target)
+            n_rows += table.n_rows
+            count(n_rows)
+    if not n_rows:
+        raise InputError(f"{source.shown} holds no rows.")
+
+
+def _look_at(model: NaiveBayes, table: Table, target: str) -> None:
+    """Say what deserves a look in the first rows, as `NaiveBayes.fit` does."""
+    from naively._table.target import read_rows
+    from naively.analysis._check import warn_of_learnt
+
+    rows, classes, codes, _ = read_rows(table, target, None)
+    if tuple(rows.names) == model.schema_.names:  # no weights among them, and no columns from before
+        warn_of_learnt(model.schema_, model.statistics_, rows, classes, codes)
+
+
+def _families(given: list[str] | None) -> dict[str, str] | None:
+    families = {}
+    for one in given or ():
+        name, is_given, family = one.rpartition("=")
+        if not is_given or not name:
+            raise ParameterError(f"--families {one}: write COLUMN=FAMILY, for example age=gaussian.")
+        families[name] = family
+    return families or None
+
+
+def _default_output(data: str) -> str:
+    name = "model" if data == "-" else Path(data).name.split(".")[0]
+    return str(Path(data).parent / f"{name}.model.json") if data != "-" else f"{name}.json"
+
+
+def _save(model: NaiveBayes, path: str) -> None:
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"--output {path}: there is no folder {folder}.")
+    _ = model.evidence_names_  # what is estimated for it is written as well, so that the file answers at once
+    model.save(path)
+
+
+def _report(model: NaiveBayes, path: str, as_json: bool, quiet: bool) -> None:
+    """Say what was learnt, and where it is."""
+    counts = dict(zip(map(str, model.classes_.tolist()), model.class_count_.tolist(), strict=True))
+    columns = [name for name, kind in zip(model.schema_.names, model.schema_.kinds, strict=True) if kind != "empty"]
+    if as_json:
+        show_json({"model": path, "rows": sum(counts.values()), "classes": counts, "columns": columns})
+        return
+    shown = ", ".join(f"{label} {count:g}" for label, count in list(counts.items())[:8])
+    more = f" and {len(counts) - 8} more" if len(counts) > 8 else ""
+    say(f"{sum(counts.values()):,.0f} rows, {len(columns)} columns, classes: {shown}{more}", quiet)
+    say(f"The model is in {path}; naively show {path} tells more.", quiet)

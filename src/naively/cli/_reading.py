@@ -1,0 +1,252 @@
+"""Files as tables, some thousand rows at a time: CSV, JSON lines, Parquet, and what comes through a pipe."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from naively._table.columns import ColumnsTable
+from naively._table.read import read_table
+from naively._table.table import Table
+from naively.cli._cells import Written, as_column, written_as
+from naively.errors import InputError, SchemaError, listed
+
+BATCH_ROWS = 50_000
+DELIMITERS = "\t;|,"
+SNIFFED_BYTES = 1 << 16
+SNIFFED_LINES = 64
+PARQUET = frozenset({".parquet", ".pq"})
+JSON_LINES = frozenset({".jsonl", ".ndjson", ".json"})
+
+csv.field_size_limit(1 << 28)
+
+
+@dataclass
+class Source:
+    """A file that is read as a table.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is standard input.
+    delimiter, encoding : str or None
+        Of a CSV file; None: found by looking at its beginning.
+    written : dict
+        What columns are read as, by name; those that are not named are found by looking at the first rows.
+    """
+
+    path: str
+    delimiter: str | None = None
+    encoding: str | None = None
+    written: dict[str, Written] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """What the file is called in messages."""
+        return "standard input" if self.path == "-" else self.path
+
+    def batches(self, rows: int = BATCH_ROWS) -> Iterator[Table]:
+        """The rows, so many at a time."""
+        suffixes = [suffix.lower() for suffix in Path(self.path).suffixes]
+        if self.path != "-" and suffixes and suffixes[-1] in PARQUET:
+            yield from _parquet(self, rows)
+            return
+        with _opened(self.path) as stream:
+            start = stream.peek(SNIFFED_BYTES)[:SNIFFED_BYTES]
+            text = io.TextIOWrapper(stream, self.encoding or _encoding(start, self.shown), newline="")
+            lines = bool({*suffixes} & JSON_LINES) or (self.path == "-" and start.lstrip()[:1] == b"{")
+            try:
+                yield from _json_lines(self, text, rows) if lines else _csv(self, text, rows)
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{self.shown}: byte {error.start} is no {error.encoding}. Name its encoding: --encoding cp1252, "
+                    "for example."
+                ) from None
+
+    def table(self) -> Table:
+        """All rows at once."""
+        table = next(self.batches(rows=sys.maxsize), None)
+        if table is None:
+            raise InputError(f"{self.shown} holds no rows.")
+        return table
+
+
+def require_file(path: str) -> None:
+    """Refuse a path at which there is no file, and say what it may have meant."""
+    if path == "-" or Path(path).is_file():
+        return
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder, not a file.")
+    folder = Path(path).parent
+    near = get_close_matches(Path(path).name, [one.name for one in folder.iterdir()]) if folder.is_dir() else []
+    raise InputError(f"There is no file {path}.{did_you_mean([str(folder / name) for name in near])}")
+
+
+def require_column(name: str, columns: Sequence[str], source: str, option: str) -> None:
+    """Refuse a column that is not there, and say which was meant."""
+    if name not in columns:
+        by_case = [column for column in columns if column.casefold() == name.casefold()]
+        near = by_case or get_close_matches(name, columns)
+        raise SchemaError(
+            f"{option} {name}: {source} has no such column.{did_you_mean(near)} It has {listed(columns, 20)}."
+        )
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """The end of a message that proposes the nearest name; nothing if none is near."""
+    return f" Did you mean {names[0]!r}?" if names else ""
+
+
+def _opened(path: str) -> Any:
+    if path == "-":
+        return io.BufferedReader(sys.stdin.buffer) if not hasattr(sys.stdin.buffer, "peek") else sys.stdin.buffer
+    require_file(path)
+    if path.endswith(".gz"):
+        return io.BufferedReader(gzip.open(path, "rb"), SNIFFED_BYTES)
+    return Path(path).open("rb", buffering=SNIFFED_BYTES)
+
+
+def _encoding(start: bytes, shown: str) -> str:
+    """The encoding of a file that begins like this: by its mark, UTF-8, or what Windows writes."""
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start, final=False)  # the last character may be cut
+    except UnicodeDecodeError:
+        print(f"naively: {shown} is not UTF-8; it is read as Windows-1252 (--encoding names another).", file=sys.stderr)
+        return "cp1252"
+    return "utf-8-sig"
+
+
+# -- CSV --------------------------------------------------------------------------------------------------------------
+
+
+def _csv(source: Source, text: IO[str], rows: int) -> Iterator[Table]:
+    head = "".join(islice(text, SNIFFED_LINES))
+    if source.delimiter is None:
+        source.delimiter = sniffed_delimiter(head)
+    lines = csv.reader(_chained(head, text), delimiter=source.delimiter)
+    try:
+        names = _header(source, lines)
+        while batch := list(islice(_checked(source, lines, names), rows)):
+            yield _as_table(source, names, batch)
+    except csv.Error as error:
+        raise InputError(f"{source.shown}, line {lines.line_num}: {error}.") from None
+
+
+def _chained(head: str, text: IO[str]) -> Iterator[str]:
+    yield from head.splitlines(keepends=True)
+    yield from text
+
+
+def sniffed_delimiter(head: str) -> str:
+    r"""The delimiter that cuts the first lines into equally many cells, the most of them; a comma if none does.
+
+    Examples
+    --------
+    >>> sniffed_delimiter("a;b;c\n1,5;2;3\n")
+    ';'
+    >>> sniffed_delimiter("text\nhello, world\n")
+    ','
+    """
+    found: dict[str, float] = {}
+    for delimiter in DELIMITERS:
+        lines = [line for line in csv.reader(head.splitlines()[:-1] or head.splitlines(), delimiter=delimiter) if line]
+        widths = {len(line) for line in lines}
+        found[delimiter] = widths.pop() if len(widths) == 1 else 0
+        if not found[delimiter] and lines:
+            found[delimiter] = len(lines[0]) / 1000  # of no equal widths, the first line decides
+    best = max(DELIMITERS, key=lambda delimiter: found[delimiter])
+    return best if found[best] > 1 or found[best] % 1 else ","
+
+
+def _header(source: Source, lines: Iterator[list[str]]) -> list[str]:
+    names = next((line for line in lines if line), None)
+    if names is None:
+        raise InputError(f"{source.shown} is empty: its first line must name the columns.")
+    names = [name.strip() for name in names]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SchemaError(f"{source.shown}, line 1: the columns {listed(twice)} are named more than once.")
+    return names
+
+
+def _checked(source: Source, lines: Any, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """The lines with their numbers, each of as many cells as there are columns; empty ones are left out."""
+    for cells in lines:
+        if not cells or (cells == [""] and len(names) > 1):
+            continue
+        if len(cells) != len(names):
+            raise InputError(
+                f"{source.shown}, line {lines.line_num}: {len(cells)} cells, where the first line names {len(names)} "
+                f"columns. The delimiter is {source.delimiter!r} (--delimiter names another); cells that hold it must "
+                "be quoted."
+            )
+        yield lines.line_num, cells
+
+
+def _as_table(source: Source, names: Sequence[str], batch: Sequence[tuple[int, list[str]]]) -> Table:
+    comma = source.delimiter != ","
+    columns = []
+
+    def line_of(row: int) -> str:
+        return f"{source.shown}, line {batch[row][0]}"
+
+    for name, cells in zip(names, zip(*(cells for _, cells in batch), strict=True), strict=True):
+        known = source.written.get(name, "nothing")
+        if known == "nothing":
+            known = source.written[name] = written_as(cells, comma)
+        columns.append(as_column(name, cells, known, comma, line_of))
+    return ColumnsTable(columns, len(batch))
+
+
+# -- JSON lines -------------------------------------------------------------------------------------------------------
+
+
+def _json_lines(source: Source, text: IO[str], rows: int) -> Iterator[Table]:
+    lines = ((number, line) for number, line in enumerate(text, 1) if line.strip())
+    while batch := list(islice(lines, rows)):
+        yield read_table([_record(source, number, line) for number, line in batch])
+
+
+def _record(source: Source, number: int, line: str) -> Mapping[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{source.shown}, line {number}: no JSON ({error}). Each line must hold one object.") from None
+    if not isinstance(record, dict):
+        raise InputError(
+            f"{source.shown}, line {number}: a JSON object is expected on each line, not {type(record).__name__}."
+        )
+    return record
+
+
+# -- Parquet ----------------------------------------------------------------------------------------------------------
+
+
+def _parquet(source: Source, rows: int) -> Iterator[Table]:
+    require_file(source.path)
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(f"{source.shown}: reading Parquet needs PyArrow: pip install 'naively[files]'.") from None
+    try:
+        with pyarrow.parquet.ParquetFile(source.path) as file:
+            if rows == sys.maxsize:
+                yield read_table(file.read())
+                return
+            for batch in file.iter_batches(rows):
+                yield read_table(pyarrow.Table.from_batches([batch]))
+    except pyarrow.ArrowInvalid as error:
+        raise InputError(f"{source.shown} is no Parquet file: {error}.") from None

@@ -1,0 +1,133 @@
+"""Lazy frames as sources of a model: Polars, DuckDB relations, Ibis tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from naively._schema import Schema
+from naively._table.target import set_aside
+from naively.engines._arrow import Read, as_pieces, needed_columns, require_target
+from naively.engines._lazy import PUSHED, lazy_statistics
+from naively.engines._lazy_annotate import AnnotatedStream, annotated_polars
+from naively.engines._lazy_head import first_rows, head_table
+from naively.engines._lazy_rows import LOGGER, lazy_rows
+from naively.engines.base import Piece, Plan, Source
+from naively.errors import ParameterError
+from naively.statistics._statistics import Statistics
+
+PIECE_ROWS = 1 << 17
+"""So many rows come at a time where rows have to come."""
+
+LIBRARIES = frozenset({"polars", "duckdb", "_duckdb", "ibis", "narwhals"})
+
+
+def is_lazy(X: Any, libraries: frozenset[str]) -> bool:
+    """Whether an object is a lazy frame of some libraries; none of them is imported to find out."""
+    if not libraries.intersection(one.__module__.partition(".")[0] for one in type(X).__mro__):
+        return False
+    import narwhals as nw
+
+    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+
+
+class LazySource(Source):
+    """A lazy frame of Polars, DuckDB or Ibis: sums and counts are added up there, all else here, piece by piece."""
+
+    name: ClassVar[str] = "lazy"
+    sources: ClassVar[str] = "lazy frames: Polars LazyFrame, DuckDB relation, Ibis table (PostgreSQL, SQLite, ...)"
+    counts_there: ClassVar[frozenset[str]] = PUSHED
+    keeps_rows_there: ClassVar[bool] = False
+
+    @classmethod
+    def reads(cls, X: Any) -> bool:
+        return is_lazy(X, LIBRARIES)
+
+    @property
+    def frame(self) -> Any:
+        """The lazy frame of narwhals."""
+        import narwhals as nw
+
+        return nw.from_native(self.given, pass_through=True)
+
+    def count(self, plan: Plan) -> tuple[Schema, Statistics] | None:
+        frame = self.frame
+        names = frame.collect_schema().names()
+        require_target(plan.y, names)
+        needed_columns(names, plan.y, plan.sample_weight, None)
+        table = head_table(frame, first_rows(frame))
+        for name, where in ((plan.sample_weight, "sample_weight"), (plan.y, "y")):
+            table = table if name is None else set_aside(table, name, where)[0]
+        schema, positions = plan.schema_of(table)
+        there = {summary.kind for summary in schema.by_summary} <= self.counts_there
+        if plan.kept_rows or not there or not _same_kinds(schema, table, positions):
+            return None
+        rows = lazy_rows(frame, table.names, plan.y, plan.sample_weight)
+        return schema, lazy_statistics(rows, schema, positions, table)
+
+    def pieces(self, y: Any, sample_weight: Any, columns: Sequence[str] | None = None) -> Iterator[Piece]:
+        import narwhals as nw
+
+        frame = self.frame
+        names = frame.collect_schema().names()
+        wanted = needed_columns(names, y, sample_weight, columns)
+        if len(wanted) < len(names):
+            frame = frame.select(*(nw.col(name) for name in wanted))
+        native, engine = frame.to_native(), frame.implementation
+        LOGGER.info("%s: rows, %s at a time", engine.value, f"{PIECE_ROWS:,}")
+        if engine.is_polars():
+            return (Piece(part, y, sample_weight) for part in polars_pieces(native))
+        reads = (Read(batch, "") for batch in arrow_reader(native, engine.is_duckdb()))
+        return as_pieces(reads, y, sample_weight)
+
+    def annotate(self, model: Any, to: Any, evidence: bool) -> Any:
+        """A lazy frame of Polars, a relation of DuckDB, or of other databases a reader of record batches."""
+        native, engine = self.frame.to_native(), self.frame.implementation
+        if to is not None:
+            raise ParameterError(
+                "annotate(to) is for files and streams. A lazy frame stays lazy: write what annotate returns, for "
+                "example by sink_parquet of Polars or write_parquet of DuckDB."
+            )
+        if engine.is_polars():
+            return annotated_polars(native, model, evidence)
+        schema = arrow_schema(native, engine.is_duckdb())
+        stream = AnnotatedStream(lambda: arrow_reader(native, engine.is_duckdb()), schema, model, evidence)
+        if not engine.is_duckdb():
+            return stream.reader()
+        import duckdb
+
+        # A connection answers one query at a time, and this one is read while its own rows are being asked for.
+        return duckdb.connect().from_arrow(stream)
+
+
+def _same_kinds(schema: Schema, table: Any, positions: Any) -> bool:
+    """Whether no column is text now that was numbers when first seen: such a column is parsed here."""
+    where = range(len(schema.names)) if positions is None else positions.tolist()
+    return not any(
+        kind == "number" and place >= 0 and table.kind(place) in ("label", "text")
+        for kind, place in zip(schema.kinds, where, strict=True)
+    )
+
+
+def polars_pieces(native: Any) -> Iterator[Any]:
+    """The rows of a lazy frame of Polars as eager ones."""
+    if hasattr(native, "collect_batches"):
+        yield from native.collect_batches(chunk_size=PIECE_ROWS)
+    else:  # Polars before 1.35
+        yield from native.collect(engine="streaming").iter_slices(PIECE_ROWS)
+
+
+def arrow_reader(native: Any, is_duckdb: bool) -> Any:
+    """The batches of a DuckDB relation or an Ibis table."""
+    if not is_duckdb:
+        return native.to_pyarrow_batches(chunk_size=PIECE_ROWS)
+    read = getattr(native, "to_arrow_reader", None) or native.fetch_record_batch
+    return read(PIECE_ROWS)
+
+
+def arrow_schema(native: Any, is_duckdb: bool) -> Any:
+    """The Arrow schema of a DuckDB relation or an Ibis table."""
+    if not is_duckdb:
+        return native.schema().to_pyarrow()
+    nothing = native.limit(0)
+    return (getattr(nothing, "to_arrow_table", None) or nothing.arrow)().schema

@@ -1,0 +1,103 @@
+"""Writing tables to a file, piece by piece; the file is there when all of it is, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from naively.engines._arrow import arrow, is_text
+from naively.engines._formats import SUFFIXES, naming, suffix_of
+from naively.errors import ParameterError, brief
+
+
+class _Writer(Protocol):
+    def write_table(self, table: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def require_writable(to: Any) -> Path:
+    """The path of a file that is to be written, in a format that can be."""
+    if not isinstance(to, (str, os.PathLike)) or SUFFIXES.get(suffix_of(to)) not in ("parquet", "csv"):
+        raise ParameterError(
+            f"annotate(to) must be the path of a file that ends in .parquet or .csv (.csv.gz, .tsv), got {brief(to)}."
+        )
+    path = Path(to)
+    if not path.parent.is_dir():
+        raise ParameterError(f"annotate(to): there is no folder {str(path.parent)!r}.")
+    return path
+
+
+def may_encode(to: Path, schemas: Iterable[Any]) -> bool:
+    """Whether text may be written from dictionaries, and still be plain text: to Parquet, of types that it knows."""
+    return SUFFIXES[suffix_of(to)] == "parquet" and all(map(_is_plain, schemas))
+
+
+def _is_plain(schema: Any) -> bool:
+    """Whether Parquet's own types say all that there is to say about the columns."""
+    types = arrow().types
+    known = (types.is_integer, types.is_floating, types.is_boolean, types.is_null, is_text)
+    return all(any(is_known(field.type) for is_known in known) for field in schema)
+
+
+def write_tables(tables: Iterable[Any], to: Path, plain: bool) -> None:
+    """Write tables of one schema to one file, under another name until all are written.
+
+    Parameters
+    ----------
+    tables : iterable of pyarrow.Table
+    to : Path
+        What is there is replaced.
+    plain : bool
+        Whether dictionaries are to become plain text in Parquet, see `may_encode`.
+    """
+    unfinished = to.with_name(f".{to.name}.{os.getpid()}.unfinished")
+    try:
+        with unfinished.open("wb") as raw, _compressed(raw, to) as sink:
+            _write(tables, to, sink, plain)
+        unfinished.replace(to)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _write(tables: Iterable[Any], to: Path, sink: Any, plain: bool) -> None:
+    writer: _Writer | None = None
+    schema = None
+    for table in tables:
+        with naming(to):
+            if writer is None:
+                writer, schema = _writer(sink, to, table.schema, plain)
+            writer.write_table(table if table.schema == schema else table.cast(schema))
+    if writer is not None:
+        writer.close()
+
+
+@contextmanager
+def _compressed(raw: Any, to: Path) -> Iterator[Any]:
+    """What the bytes of a file are written to, compressed if its name says so."""
+    compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(to.suffix.lower())
+    if compression is None:
+        yield raw
+        return
+    with arrow().CompressedOutputStream(arrow().PythonFile(raw, "w"), compression) as sink:
+        yield sink
+
+
+def _writer(sink: Any, to: Path, schema: Any, plain: bool) -> tuple[_Writer, Any]:
+    """A writer of tables, and the schema that they are to have."""
+    types = arrow().types
+    if SUFFIXES[suffix_of(to)] == "csv":
+        from pyarrow import csv
+
+        schema = arrow().schema(
+            [field.with_type(field.type.value_type) if types.is_dictionary(field.type) else field for field in schema]
+        )
+        options = csv.WriteOptions(delimiter="\t" if ".tsv" in to.suffixes else ",")
+        return csv.CSVWriter(sink, schema, write_options=options), schema
+    from pyarrow import parquet
+
+    labels = [field.name for field in schema if is_text(field.type) or types.is_dictionary(field.type)]
+    return parquet.ParquetWriter(sink, schema, use_dictionary=labels, store_schema=not plain), schema

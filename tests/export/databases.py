@@ -1,0 +1,64 @@
+"""A frame as a table of a database, and a model's answers as the database computes them."""
+
+import sqlite3
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+from tests.export.exported import NAMES
+
+TABLE = 'rows "x"; --'
+TYPES = dict.fromkeys(NAMES, "DOUBLE") | {NAMES[3]: "TEXT", NAMES[4]: "BOOLEAN"}
+
+
+def plain_rows(frame):
+    """The cells as plain Python values, None where missing, behind the number of the row."""
+    found = []
+    for number, row in enumerate(frame.itertuples(index=False)):
+        cells = [None if pd.isna(cell) else cell for cell in row]
+        found.append((number, *(cell.item() if hasattr(cell, "item") else cell for cell in cells)))
+    return found
+
+
+def quoted(name, quote='"'):
+    return quote + name.replace(quote, quote * 2) + quote
+
+
+def created(frame, execute, table=TABLE, double="DOUBLE", quote='"'):
+    columns = [f"{quoted(name, quote)} {TYPES[name].replace('DOUBLE', double)}" for name in frame.columns]
+    execute(f"CREATE TABLE {quoted(table, quote)} (id INTEGER, {', '.join(columns)})")
+
+
+def inserted(frame, table):
+    return f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' * (1 + frame.shape[1]))})"
+
+
+def duckdb_answers(model, frame, table=TABLE, **options):
+    with duckdb.connect() as db:
+        created(frame, db.execute, table)
+        db.executemany(
+            f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' * (1 + frame.shape[1]))})", plain_rows(frame)
+        )
+        sql = model.to_sql(table, "duckdb", keep=["id"], **options)
+        for statement in sql.statements:
+            db.execute(statement)
+        return answers(db.execute(sql.query).fetchall())
+
+
+def sqlite_answers(model, frame, table=TABLE, **options):
+    db = sqlite3.connect(":memory:")
+    created(frame, db.execute, table)
+    db.executemany(inserted(frame, table), plain_rows(frame))
+    sql = model.to_sql(table, "sqlite", keep=["id"], **options)
+    for statement in sql.statements:
+        db.execute(statement)
+    found = answers(db.execute(sql.query).fetchall())
+    db.close()
+    return found
+
+
+def answers(rows):
+    """The predictions and the probabilities, in the order of the rows."""
+    rows = sorted(rows)
+    return [row[1] for row in rows], np.array([row[2:] for row in rows], dtype=float)

@@ -1,0 +1,96 @@
+"""`to_onnx`: ONNX Runtime answers as the model does."""
+
+import time
+import warnings
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from naively import NaiveBayes
+from naively.errors import GapError, ParameterError
+from tests.export.exported import LABELS, NAMES, models, rows
+
+MODELS = models()
+MISSING = "\x7f nothing"
+
+
+def session_of(model, **options):
+    return onnxruntime.InferenceSession(
+        model.to_onnx(**options).SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+
+
+def feed_of(session, frame):
+    """The columns as the inputs want them, missing cells as NaN or as a text."""
+    feed = {}
+    for given in session.get_inputs():
+        cells = frame[given.name]
+        if given.type == "tensor(string)":
+            values = np.array([MISSING if cell is None or cell != cell else cell for cell in cells], dtype=object)
+        else:
+            values = cells.astype(float).to_numpy(dtype=np.float64)
+        feed[given.name] = values[:, None]
+    return feed
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_runtime_answers_as_the_model(name):
+    model, frame = MODELS[name]
+    session = session_of(model, missing=MISSING)
+    label, probability = session.run(None, feed_of(session, frame))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rows that no class could have produced
+        expected, answers = model.predict_proba(frame), model.predict(frame)
+    np.testing.assert_allclose(probability, expected, rtol=0, atol=1e-6)
+    sure = np.sort(expected, axis=1)[:, -1] - np.sort(expected, axis=1)[:, :-1].max(axis=1, initial=0) > 1e-6
+    assert label[sure].tolist() == answers[sure].tolist()
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "auto"])
+def test_an_array_of_numbers_is_one_input(recipe):
+    X, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
+    X[::7, 1] = np.nan
+    model = NaiveBayes(recipe).fit(X, y)
+    label, probability = session_of(model).run(None, {"X": X})
+    np.testing.assert_allclose(probability, model.predict_proba(X), rtol=0, atol=1e-9)
+    assert label.tolist() == model.predict(X).tolist()
+
+
+def test_infinity_is_missing():
+    X, y = np.random.default_rng(0).normal(size=(80, 2)), np.arange(80) % 2
+    model = NaiveBayes().fit(X, y)
+    odd = session_of(model).run(None, {"X": np.array([[np.inf, 0.3], [-np.inf, 0.3]])})[1]
+    np.testing.assert_allclose(odd, model.predict_proba(np.array([[np.nan, 0.3]] * 2)), rtol=0, atol=1e-9)
+
+
+def test_what_stands_for_a_missing_text_is_no_label():
+    model = NaiveBayes("textbook").fit({"x": ["", "a"]}, [0, 1])
+    with pytest.raises(ParameterError, match="missing='' is a label of column 'x'"):
+        model.to_onnx()
+
+
+def test_what_has_no_graph_is_a_gap():
+    frame, y = rows()
+    with pytest.raises(GapError, match="strong"):
+        NaiveBayes("strong").fit(frame, y).to_onnx()
+    mixed = NaiveBayes("textbook", families="categorical").fit({"x": [1, "a"]}, [0, 1])
+    with pytest.raises(GapError, match="text and numbers"):
+        mixed.to_onnx()
+
+
+def test_hostile_names_are_names_of_inputs():
+    session = session_of(MODELS["textbook"][0], missing=MISSING)
+    assert [given.name for given in session.get_inputs()] == NAMES
+    assert LABELS[0] in MODELS["textbook"][0].parameters()[NAMES[3]]["probability"]
+
+
+def test_a_row_takes_less_than_a_hundred_microseconds():
+    X, y = np.random.default_rng(0).normal(size=(500, 30)), np.arange(500) % 3
+    session = session_of(NaiveBayes().fit(X, y))
+    times = []
+    for _ in range(500):
+        start = time.perf_counter()
+        session.run(None, {"X": X[:1]})
+        times.append(time.perf_counter() - start)
+    assert min(times) < 100e-6

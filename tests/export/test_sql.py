@@ -1,0 +1,116 @@
+"""`to_sql`: databases answer as the model does."""
+
+import warnings
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+import sqlglot
+
+from naively import NaiveBayes
+from naively._export.sql_dialects import DIALECTS
+from naively.errors import GapError, ParameterError
+from tests.export.databases import duckdb_answers, sqlite_answers
+from tests.export.exported import NAMES, models, rows
+
+MODELS = models()
+DATABASES = {"duckdb": duckdb_answers, "sqlite": sqlite_answers}
+
+
+def assert_same(model, frame, found):
+    labels, probabilities = found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rows that no class could have produced
+        expected, answers = model.predict_proba(frame), model.predict(frame)
+    np.testing.assert_allclose(probabilities, expected, rtol=0, atol=1e-9)
+    sure = np.sort(expected, axis=1)[:, -1] - np.sort(expected, axis=1)[:, :-1].max(axis=1, initial=0) > 1e-9
+    assert [label for label, one in zip(labels, sure, strict=True) if one] == answers[sure].tolist()
+
+
+@pytest.mark.parametrize("database", DATABASES)
+@pytest.mark.parametrize("name", MODELS)
+def test_the_database_answers_as_the_model(name, database):
+    model, frame = MODELS[name]
+    assert_same(model, frame, DATABASES[database](model, frame))
+
+
+@pytest.mark.parametrize("inline", [0, 1000])
+def test_look_ups_may_stand_in_the_query_or_beside_it(inline):
+    model, frame = MODELS["labels of numbers"]
+    assert_same(model, frame, duckdb_answers(model, frame, inline=inline))
+
+
+@pytest.mark.parametrize("table", ["cells", "Scores", "odds"])
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_table_may_be_called_like_a_step_of_the_query(table, database):
+    model, frame = MODELS["fast"]
+    assert_same(model, frame, DATABASES[database](model, frame, table=table))
+
+
+def test_what_the_model_refuses_is_missing_in_a_database():
+    frame, y = rows()
+    model = NaiveBayes("textbook").fit(frame, y)
+    odd, empty = frame.copy(), frame.copy()
+    odd[NAMES[0]] = [np.inf, -np.inf] * 200
+    empty[NAMES[0]] = None
+    for found in (duckdb_answers(model, odd), sqlite_answers(model, odd)):
+        np.testing.assert_allclose(found[1], model.predict_proba(empty), rtol=0, atol=1e-9)
+
+
+def test_not_a_number_is_missing_in_a_database():
+    model = NaiveBayes().fit({"x": np.arange(60.0)}, np.arange(60) // 20)
+    with duckdb.connect() as db:
+        db.execute("CREATE TABLE t (x DOUBLE)")
+        db.execute("INSERT INTO t VALUES ('NaN'::DOUBLE)")
+        sql = model.to_sql("t")
+        for statement in sql.statements:
+            db.execute(statement)
+        found = db.execute(str(sql)).fetchall()[0]
+    assert found[1:] == pytest.approx(model.predict_proba({"x": [np.nan]})[0].tolist(), abs=1e-12)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", ["textbook", "auto", "auto families"])
+def test_every_statement_can_be_parsed(name, dialect):
+    sql = MODELS[name][0].to_sql("t", dialect)
+    for statement in [*sql.statements, sql.query]:
+        assert len(sqlglot.parse(statement, read=dialect)) == 1
+    assert sql.script().count("CREATE TABLE") == len(sql.tables)
+    assert str(sql) == sql.query
+    assert "SQLModel" in repr(sql)
+
+
+def test_columns_of_the_answer_have_names():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 8.0, 9.0]})
+    model = NaiveBayes("textbook").fit(frame, ["a", "A", "a", "A"])
+    found = duckdb.sql(model.to_sql("frame", keep=["x"]).query)
+    assert found.columns == ["x", "prediction", "probability_A", "probability_a_2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"dialect": "oracle"}, "dialect must be one of"),
+        ({"table": ""}, "table must be the name"),
+        ({"keep": "id"}, "keep must be a list"),
+        ({"keep": ["Prediction"]}, "a column of the answer is called so"),
+        ({"table": "naively_0", "inline": 0}, "gives a model table the name"),
+    ],
+)
+def test_bad_options_are_refused(options, match):
+    model = MODELS["auto"][0]
+    with pytest.raises(ParameterError, match=match):
+        model.to_sql(**{"table": "t", **options})
+
+
+def test_what_a_database_cannot_hold_is_a_gap():
+    for values in (["a\0", "b"], [2**70, 1]):
+        model = NaiveBayes("textbook", families="categorical").fit({"x": values}, [0, 1])
+        with pytest.raises(GapError, match="hold"):
+            model.to_sql("t")
+    mixed = NaiveBayes("textbook", families="categorical").fit({"x": ["a", 1]}, [0, 1])
+    with pytest.raises(GapError, match="text and numbers"):
+        mixed.to_sql("t")
+    with pytest.raises(GapError, match="strong"):
+        NaiveBayes("strong").fit({"x": np.arange(40.0)}, np.arange(40) % 2).to_sql("t")

@@ -1,0 +1,174 @@
+"""Spark, on a cluster of two executors in processes of their own."""
+
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from naively import NaiveBayes
+from naively.errors import InputError, InputTypeError
+from tests.engines.lazy_data import NAMES, arrow_table, odd_rows
+from tests.system.likeness import assert_same_answers, assert_same_sums
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*pandas:FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning"
+)
+
+TOLERANCE = {"textbook": 1e-12, "auto": 1e-6}
+"""Equal sums give answers that are equal but for rounding; a solver that weighs evidence stops where it is close."""
+
+BACKTICK = "a `tick`. and a dot"
+
+
+@pytest.fixture(scope="module")
+def spark():
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("naively")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = arrow_table(odd_rows(900)).drop_columns([NAMES["wide"]])
+    return rows.append_column(BACKTICK, pa.array(np.arange(900) % 7))
+
+
+@pytest.fixture(scope="module")
+def frame(spark, table):
+    return spark.createDataFrame(table).repartition(4).cache()
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "auto"])
+def test_the_same_model_as_in_memory(frame, table, recipe):
+    local = NaiveBayes(recipe).fit(table, "class", "weight")
+    model = NaiveBayes(recipe).fit(frame, "class", "weight")
+    assert model.schema_ == local.schema_
+    assert_same_sums(model.statistics_, local.statistics_)
+    assert_same_answers(model, local, table, TOLERANCE[recipe])
+
+
+def test_learning_more_forgetting_and_scoring(frame, table):
+    local = NaiveBayes("textbook", families={NAMES["whole"]: "categorical"}).fit(table, "class")
+    model = NaiveBayes("textbook", families={NAMES["whole"]: "categorical"}).fit(table, "class")
+    model.partial_fit(frame, "class")
+    assert model.class_count_.tolist() == (2 * local.class_count_).tolist()
+    assert_same_sums(model.forget(frame, "class").statistics_, local.statistics_)
+    assert model.score(frame, "class") == local.score(table, "class")
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_a_frame_with_answers_stays_in_spark(frame, table, evidence):
+    from pyspark.sql import DataFrame
+
+    model = NaiveBayes("textbook").fit(table.drop_columns(["weight"]), "class")
+    answered = model.annotate(frame, evidence=evidence)
+    assert isinstance(answered, DataFrame)
+    expected = model.annotate(frame.toArrow(), evidence=evidence)
+    found = answered.toArrow()
+    assert found.column_names == expected.column_names
+    for name in expected.column_names[table.num_columns :]:
+        assert found[name].to_pylist() == expected[name].to_pylist(), name
+
+
+def test_large_sums_are_merged_in_a_tree(spark, caplog):
+    texts = [f"on day {i} the parcel number {i % 50} came late and was sent back to the shop again" for i in range(800)]
+    rows = pa.table({"text": texts, "x": np.arange(800) / 7, "class": ["a", "b"] * 400})
+    local = NaiveBayes("auto").fit(rows, "class")
+    with caplog.at_level("INFO", logger="naively"):
+        model = NaiveBayes("auto").fit(spark.createDataFrame(rows).repartition(33), "class")
+    assert "pyspark: merged to 2" in caplog.messages
+    assert_same_sums(model.statistics_, local.statistics_)
+
+
+def test_rows_that_are_refused_are_refused_as_in_memory(spark):
+    rows = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "class": ["a", "b", None, "b"]})
+    frame = spark.createDataFrame(rows).repartition(2)
+    model = NaiveBayes("textbook").fit([[1.0], [2.0]], ["a", "b"])
+    before = model.statistics_
+    with pytest.raises(InputError, match=r"In a partition: Input y contains NaN or None"):
+        model.fit(frame, "class")
+    with pytest.raises(InputTypeError, match="y must be the name of the column"):
+        model.fit(frame, ["a", "b", "a", "b"])
+    with pytest.raises(InputTypeError, match="'day' has the type Date"):
+        model.fit(spark.sql("select date '2024-01-01' as day, 'a' as class"), "class")
+    assert model.statistics_ is before
+
+
+def test_a_killed_executor_counts_no_row_twice(spark, table, tmp_path):
+    folder = str(tmp_path)
+
+    def slow(batches):
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        mark = Path(folder) / f"{task.partitionId()}-{task.taskAttemptId()}"
+        daemon = os.getppid()  # the worker's parent is a daemon, whose parent is the executor
+        executor = int((Path("/proc") / str(daemon) / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        mark.with_suffix(".started").write_text(str(executor))
+        time.sleep(1.5)
+        yield from batches
+        mark.with_suffix(".finished").write_text("")
+
+    rows = table.drop_columns(["weight", BACKTICK])
+    rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns - 1)] + ["class"])
+    frame = spark.createDataFrame(rows).repartition(6).cache()
+    assert frame.count() == rows.num_rows
+    killed = []
+
+    def kill_one():
+        deadline = time.monotonic() + 120
+        while not killed and time.monotonic() < deadline:
+            for started in tmp_path.glob("*.started"):
+                late = int(started.stem.partition("-")[0]) >= 2 and started.read_text()
+                if late and not started.with_suffix(".finished").exists() and _is_executor(int(started.read_text())):
+                    os.kill(int(started.read_text()), signal.SIGKILL)
+                    killed.append(started)
+                    break
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    model = NaiveBayes("textbook").fit(frame.mapInArrow(slow, frame.schema), "class")
+    killer.join()
+    assert killed
+    (first,) = killed
+    assert not first.with_suffix(".finished").exists(), "the kill came after the task"
+    partition = first.stem.partition("-")[0]
+    again = [mark for mark in tmp_path.glob(f"{partition}-*.finished") if mark.stem != first.stem]
+    assert again, "the task was not run again"
+    assert_same_sums(model.statistics_, NaiveBayes("textbook").fit(rows, "class").statistics_)
+
+
+def _is_executor(pid):
+    command = (Path("/proc") / str(pid) / "cmdline").read_bytes()
+    return b"CoarseGrainedExecutorBackend" in command
+
+
+def test_the_code_of_the_page(spark):
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    names = {"spark": spark}
+    for block in blocks:
+        exec(compile(block, "docs/spark.md", "exec"), names)

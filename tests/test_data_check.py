@@ -1,0 +1,246 @@
+"""The data check: what it finds, what it does not, and that `fit` and answers say it in one warning."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import naively
+from naively import NaiveBayes
+from naively.analysis._check import DATE, LEAST_ASKED, LEAST_LEARNT
+from naively.demo import penguins
+from naively.errors import NaivelyWarning
+from naively.recipes import RECIPES
+
+DATA = Path(__file__).parent / "reference" / "data"
+N = 400
+random = np.random.default_rng(0)
+Y = np.array(["no", "yes"])[(random.random(N) < 0.3).astype(int)]
+USUAL = pd.DataFrame(
+    {
+        "age": random.integers(18, 90, N),
+        "amount": random.permutation(100_000)[:N],  # distinct whole numbers, and yet no identifier
+        "weight": random.normal(70, 10, N).round(1),
+        "town": random.choice(["Graz", "Linz", "Wien"], N),
+        "member": random.random(N) < 0.5,
+    }
+)
+ODD = {
+    "an identifier of letters": ("id", [f"c{row}" for row in range(N)]),
+    "an identifier with a few repetitions": ("id", [f"c{row % 390}" for row in range(N)]),
+    "running numbers": ("id", 1000 + np.arange(N)),
+    "running numbers in another order": ("id", random.permutation(N)),
+    "nothing": ("empty", [None] * N),
+    "one label": ("constant", ["at"] * N),
+    "one number": ("constant", np.full(N, 7.5)),
+    "one label and missing cells": ("constant", ["at", None] * (N // 2)),
+    "dates": ("date as text", [f"2024-{1 + row % 12:02}-{1 + row % 28:02}" for row in range(N)]),
+    "the class in other words": ("gives the target away", np.where(Y == "yes", "paid", "open")),
+    "the class as a number": ("gives the target away", np.where(Y == "yes", 1.0, 0.0)),
+    "ranges that tell the class": ("gives the target away", random.random(N) + 3 * (Y == "yes")),
+    "999 for unknown": ("stand-in", np.where(random.random(N) < 0.1, 999, random.integers(0, 30, N))),
+    "-1 for unknown": ("stand-in", np.where(random.random(N) < 0.1, -1, random.integers(0, 30, N))),
+}
+
+
+def found(check):
+    return {(one.finding, one.column) for one in check}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_odd_is_found(name):
+    finding, cells = ODD[name]
+    assert found(naively.check(USUAL.assign(odd=cells), Y)) == {(finding, "odd")}
+
+
+def test_an_identifier_by_its_name():
+    cells = random.permutation(10_000_000)[:N]
+    assert found(naively.check(USUAL.assign(client_id=cells), Y)) == {("id", "client_id")}
+    assert not naively.check(USUAL.assign(paid=cells), Y)
+
+
+def test_codes_by_their_names():
+    cells = random.integers(1000, 9999, N)
+    assert found(naively.check(USUAL.assign(post_code=cells), Y)) == {("code", "post_code")}
+    assert not naively.check(USUAL.assign(encoded=cells), Y)
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        USUAL["town"].map({"Graz": "G", "Linz": "L", "Wien": "W"}),
+        USUAL["weight"] + 0.0,
+    ],
+)
+def test_a_column_that_says_what_another_says_is_found(twin):
+    assert found(naively.check(USUAL.assign(twin=twin), Y)) == {("duplicate", "twin")}
+
+
+def test_few_rows_of_a_class():
+    rare = np.where(np.arange(N) < 3, "maybe", Y)
+    assert found(naively.check(USUAL, rare)) == {("few rows", "maybe")}
+
+
+def test_mixed_columns_are_told_and_not_refused():
+    assert found(naively.check(USUAL.assign(mixed=[1, "one"] * (N // 2)), Y)) == {("mixed", "mixed")}
+
+
+def test_without_classes_nothing_is_said_of_them():
+    assert not naively.check(USUAL)
+    assert found(naively.check(USUAL.assign(odd="at"))) == {("constant", "odd")}
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_the_findings_are_a_frame(library):
+    frame = naively.check(library(USUAL.assign(odd="at").to_dict("list")), Y).frame()
+    assert type(frame) is library
+    assert list(frame.columns) == ["finding", "column", "share", "detail"]
+    assert str(naively.check(USUAL, Y)) == "Nothing to remark."
+    assert len(naively.check(USUAL, Y).frame()) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "is_date"),
+    [
+        ("2024-02-03", True),
+        ("2024-02-03T10:20:30Z", True),
+        ("2024-02-03 10:20", True),
+        ("3.2.2024", True),
+        ("02/03/24", True),
+        ("3 Feb 2024", True),
+        ("2024-02/03", False),
+        ("10-20", False),
+        ("A320", False),
+        ("1.5", False),
+        ("10.0.0.12", False),
+    ],
+)
+def test_what_looks_like_a_date(text, is_date):
+    assert bool(DATE.fullmatch(text)) == is_date
+
+
+# -- one warning ------------------------------------------------------------------------------------------------------
+
+
+def warned(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert {one.filename for one in caught} <= {__file__}
+    assert all(one.category is NaivelyWarning for one in caught)
+    return [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_fit_says_all_in_one_warning(recipe):
+    odd = USUAL.assign(client=[f"c{row}" for row in range(N)], land="at")
+    (message,) = warned(lambda: NaiveBayes(recipe).fit(odd, Y))
+    assert "'client' looks like an identifier (400 distinct labels in 400 rows)" in message
+    assert "ignore=['client']" in message
+    assert "'land' holds one value only (always 'at')" in message
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_what_is_ignored_is_not_spoken_of(recipe):
+    odd = USUAL.assign(client=[f"c{row}" for row in range(N)])
+    assert not warned(lambda: NaiveBayes(recipe, ignore=["client"]).fit(odd, Y).predict(odd))
+
+
+def test_small_tables_and_columns_without_names_are_left_in_peace():
+    few = USUAL.assign(land="at")[: LEAST_LEARNT - 1]
+    assert not warned(lambda: NaiveBayes().fit(few, Y[: LEAST_LEARNT - 1]))
+    assert not warned(lambda: NaiveBayes().fit(np.zeros((N, 2)), Y))
+
+
+def test_a_warning_that_is_an_error_leaves_the_model_as_it_was():
+    model = NaiveBayes("textbook").fit(USUAL, Y)
+    with pytest.raises(NaivelyWarning):
+        model.fit(USUAL.assign(land="at"), Y)
+    assert "land" not in model.schema_.names
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_changed_coding_is_told(recipe):
+    model = NaiveBayes(recipe).fit(USUAL, Y)
+    changed = USUAL.assign(town=USUAL["town"].str.upper())
+    for ask in (model.predict, model.predict_proba, model.explain):
+        (message,) = warned(lambda ask=ask: ask(changed))
+        assert "'town' holds labels that were never learnt" in message
+        assert "in 400 of 400" in message
+        assert "Did the coding change?" in message
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_missing_cells_and_other_units_are_told(recipe):
+    model = NaiveBayes(recipe).fit(USUAL, Y)
+    changed = USUAL.assign(weight=USUAL["weight"] * 1000.0, age=[None, 40] * (N // 2))
+    (message,) = warned(lambda: model.predict(changed))
+    assert "'weight' holds numbers outside the range" in message
+    assert "'age' has many more missing cells" in message
+    assert found(model.check(changed)) == {("outside the range", "weight"), ("missing cells", "age")}
+
+
+def test_a_few_rows_are_answered_for_in_silence():
+    model = NaiveBayes().fit(USUAL, Y)
+    changed = USUAL.assign(town="GRAZ")[: LEAST_ASKED - 1]
+    assert not warned(lambda: model.predict(changed))
+    assert found(model.check(changed)) == {("unseen labels", "town")}
+
+
+def test_of_many_rows_some_are_looked_at():
+    model = NaiveBayes("textbook").fit(USUAL, Y)
+    many = pd.concat([USUAL.assign(town="Rom")] * 10)
+    check = model.check(many)
+    assert check.n_rows == 10 * N
+    assert check.looked_at <= 1000
+    assert found(check) == {("unseen labels", "town")}
+
+
+def test_labels_that_are_always_new_are_not_spoken_of():
+    random = np.random.default_rng(1)
+    names = random.permutation([f"name {row}" for row in range(300)] * 2)[:N]
+    model = NaiveBayes("textbook").fit(USUAL.assign(name=names), Y)
+    assert not model.check(USUAL.assign(name=[f"other {row}" for row in range(N)]))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_frozen_model_tells_a_changed_coding(recipe):
+    model = NaiveBayes(recipe).fit(USUAL, Y).frozen()
+    (message,) = warned(lambda: model.predict(USUAL.assign(town="GRAZ")))
+    assert "'town' holds labels that were never learnt" in message
+    assert not model.check(USUAL)
+
+
+def test_numbers_that_are_read_as_categories_are_no_codes_to_speak_of():
+    code = random.integers(1, 9, N)
+    assert not warned(lambda: NaiveBayes(families={"code": "categorical"}).fit(USUAL.assign(code=code), Y))
+
+
+def test_filters_silence_it():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NaivelyWarning)
+        model = NaiveBayes("textbook").fit(USUAL.assign(land="at"), Y)
+        model.predict(USUAL.assign(town="Rom"))
+
+
+# -- no nagging -------------------------------------------------------------------------------------------------------
+
+
+def reference_sets():
+    for path in sorted(DATA.glob("*.csv")):
+        frame = pd.read_csv(path)
+        yield pytest.param(frame.drop(columns="target"), frame["target"], id=path.stem)
+    rows, species = penguins()
+    yield pytest.param(pd.DataFrame(rows), pd.Series(species), id="penguins")
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "auto"])
+@pytest.mark.parametrize(("X", "y"), list(reference_sets()))
+def test_ordinary_sets_are_learnt_and_answered_for_in_silence(X, y, recipe):
+    rows = np.random.default_rng(0).permutation(len(X))
+    learnt, asked = np.split(rows, [int(0.7 * len(rows))])
+    assert not warned(lambda: NaiveBayes(recipe).fit(X.iloc[learnt], y.iloc[learnt]).predict(X.iloc[asked]))
+    assert not warned(lambda: NaiveBayes(recipe).fit(X, y).predict(X))
