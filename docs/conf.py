@@ -26,6 +26,7 @@ numpydoc_class_members_toctree = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "naively"
+html_show_sourcelink = False
 html_theme_options = {
     "github_url": REPOSITORY,
     "navigation_with_keys": False,
@@ -43,9 +44,10 @@ def skip_requests(app, what, name, obj, skip, options):
 
 
 def lead_out(app, docname, source):
-    """Links to files beside this folder lead to the repository, where they are."""
+    """Links to files beside this folder lead to the repository, where they are; blocks end without an empty line."""
     del app, docname
     source[0] = re.sub(r"\]\(\.\./", f"]({REPOSITORY}/blob/main/", source[0])
+    source[0] = re.sub(r"\n\n```\n", "\n```\n", source[0])
 
 
 def setup(app):

@@ -1807,7 +1807,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @of_one_state
     def discriminant(self, base: Label | None = None, prior: PriorLike | None = None) -> Discriminant:
-        """The linear discriminant ``F(x) = w . x + b`` of each class against a base class.
+        """The linear discriminant of each class against a base class: the w and b of ``F(x) = sum_i w_i x_i + b``.
 
         Parameters
         ----------
