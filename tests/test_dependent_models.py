@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from naively import TAN, JointBayes, NaiveBayes, load
-from naively.errors import ForgetError, InputError, ParameterError, RecipeError, SchemaError
+from naively.errors import ForgetError, InputError, ParameterError, SchemaError
 from naively.families import Categorical, Gaussian, Joint, Poisson
 from naively.smoothing import ImaginarySample, Laplace, MEstimate, NoSmoothing
 from tests.models import textbook
@@ -272,10 +272,8 @@ def test_bad_parameters_are_refused(parameters, match, iris):
 def test_what_asks_for_columns_that_stand_alone_says_so(model):
     rows = {"a": ["x", "y", "x", "y"], "b": ["u", "u", "v", "v"]}
     model = model.fit(rows, [0, 0, 1, 1])
-    for ask in (model.log_odds, model.rank_features, model.sample, model.bayes_error):
+    for ask in (model.log_odds, model.rank_features):
         with pytest.raises(ParameterError, match="together"):
             ask()
     with pytest.raises(ParameterError, match="no linear discriminant"):
         model.discriminant()
-    with pytest.raises(RecipeError, match="log-likelihood"):
-        model.log_likelihood_  # noqa: B018

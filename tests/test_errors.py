@@ -94,10 +94,10 @@ BAD_TABLES = {
     "structured arrays": (np.zeros((2, 1), dtype=[("x", float)]), Y, InputTypeError, "numbers, booleans or text"),
     "records of several kinds": ([{"n": 1}, 3], Y, InputTypeError, "row 1 is of type int"),
     "a lazy frame": (pl.LazyFrame({"n": [1]}), ["a"], InputTypeError, "y must be the name of the column"),
-    "text": ("n", ["a"], InputTypeError, "an array, a data frame, a sparse matrix or a list of dicts, got str"),
+    "text": ("n", ["a"], InputError, "There is no file 'n'. X as a text is the path of a file"),
     "nothing": (None, ["a"], InputTypeError, "got NoneType"),
     "a number": (3, ["a"], InputTypeError, "got int"),
-    "a generator": ((row for row in [[1]]), ["a"], InputTypeError, "got generator"),
+    "a generator": ((row for row in [[1]]), ["a"], InputTypeError, "where X is an iterator of tables; or let it give"),
 }
 
 

@@ -46,6 +46,7 @@ OF_DATA = {
     "Tuning": lambda X: tune(NaiveBayes("textbook"), X, CLASSES, {"smoothing": [1, "none"], "prior": [None]}, folds=3),
     "ForwardSelection": lambda X: selection.forward_selection(NaiveBayes("textbook"), X, CLASSES),
     "Correlated": lambda X: selection.drop_correlated(X)[1],
+    "Checked": lambda X: drift.check(textbook(X), X),
     "Check": lambda X: naively.check(X, CLASSES),
     "Evaluation": lambda X: naively.evaluate(textbook(X), X, CLASSES),
     "Comparison": lambda X: naively.compare(X, CLASSES, {MARKUP: NaiveBayes("textbook")}, folds=2),
@@ -61,6 +62,9 @@ OF_MODELS = {
     "Posterior": lambda X: textbook(X).posterior(),
     "BayesError": lambda X: textbook(X).bayes_error(100, seed=0),
     "Independence": lambda X: diagnostics.independence(X[MARKUP], X["coat"]),
+    "ModelSummary": lambda X: textbook(X).summary(),
+    "Steps": lambda X: textbook(X).steps({MARKUP: 1.0, "again": 1.0, "coat": MARKUP}),
+    "Scorecard": lambda X: NaiveBayes().fit(X, CLASSES).scorecard(CLASSES[0]),
     "Changes": lambda X: drift.compare(textbook(X), textbook(X[::-1])),
     "Explanation": lambda X: Explanation(
         row=[0, 0], column=["prior", "coat"], value=[None, MARKUP], **{"class": ["<b>a</b>"] * 2}, bits=[0.5, -1.0]

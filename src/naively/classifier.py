@@ -401,7 +401,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         batch = self._read_batch(X, y, sample_weight)
         fitted = self._taken()
-        with told("learning", self.verbose or None):
+        shown = isinstance(batch, Stream) and batch.source.shows_progress
+        with told("learning", False if shown else self.verbose or None):
             fitted._replace(*fitted._count(batch, None), NO_CLASSES)
         if isinstance(batch, Batch):
             warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)

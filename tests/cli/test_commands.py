@@ -228,6 +228,21 @@ def test_a_database_and_a_runtime_answer_alike():
     assert session.run(["label"], row)[0].tolist() == ["Gentoo"]
 
 
+@pytest.mark.usefixtures("fitted")
+@pytest.mark.parametrize(
+    ("lacking", "arguments", "extra"),
+    [
+        ("sqlglot", ["sql", "m.json", "--table", "birds"], "sql"),
+        ("onnx", ["onnx", "m.json", "-o", "birds.onnx"], "onnx"),
+        ("jinja2", ["report", "m.json"], "report"),
+        ("pyarrow", ["predict", "m.json", "test.csv", "-o", "out.parquet"], "files"),
+    ],
+)
+def test_a_small_install_says_what_it_lacks(lacking, arguments, extra, monkeypatch):
+    monkeypatch.setitem(sys.modules, lacking, None)
+    assert f"pip install 'naively[{extra}]'" in naively(*arguments, code=1).stderr
+
+
 def test_a_frozen_model_is_shown_and_answers():
     NaiveBayes("fast").fit(TRAIN, "species").save("frozen.json", rows=False)
     assert "it only answers" in naively("show", "frozen.json").stdout

@@ -126,7 +126,7 @@ class _Writer:
         if (written := to_written(value)) is not None:
             name, options = written
             return {"family": name, "options": {key: self.value(option) for key, option in options.items()}}
-        if callable(value):
+        if callable(value) and not is_dataclass(value):  # parts of a model can be called, too
             return {"function": _name_of(value)}
         return {"part": self._part(value)}
 

@@ -134,6 +134,15 @@ class ColumnsTable(Table):
             block[:, place] = np.nan if position < 0 else self.columns[position].numbers[rows]
         return block
 
+    def numbers_by_column(self, positions: IntArray, rows: slice) -> Sequence[FloatArray]:
+        n_rows = len(range(*rows.indices(self.n_rows)))
+        return [
+            np.full(n_rows, np.nan)
+            if place < 0
+            else np.ascontiguousarray(self.columns[place].numbers[rows], dtype=np.float64)
+            for place in positions.tolist()
+        ]
+
     def cells(self, positions: IntArray | None, rows: slice) -> Cells:
         chosen = range(len(self.columns)) if positions is None else positions.tolist()
         n_rows = len(range(*rows.indices(self.n_rows)))

@@ -167,14 +167,25 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
 
 def encode_arrow(array: Any, where: str) -> tuple[IntArray, list[Label]]:
     """Codes and labels of an Arrow array, in chunks or not; each chunk of a dictionary may have a list of its own."""
-    codes: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+    codes: list[IntArray] = []
     values: list[Any] = []
     for chunk in _arrow_chunks(array):
         encoded = chunk if hasattr(chunk, "dictionary") else chunk.dictionary_encode()
-        part = encoded.indices.cast("int64").fill_null(MISSING).to_numpy(zero_copy_only=False)
-        codes.append(np.where(part < 0, MISSING, part + len(values)))
+        codes.append(_arrow_codes(encoded.indices, len(values)))
         values += encoded.dictionary.to_pylist()
-    return _encoded_by((np.concatenate(codes), values), where)
+    whole = codes[0] if len(codes) == 1 else np.concatenate([np.zeros(0, dtype=np.int64), *codes])
+    return _encoded_by((whole, values), where)
+
+
+def _arrow_codes(indices: Any, first: int) -> IntArray:
+    """The indices of a dictionary, counted from `first`, -1 where missing; each step is a pass over all rows."""
+    if not indices.null_count:
+        codes: IntArray = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        if first:
+            codes += first
+        return codes
+    codes = indices.cast("int64").fill_null(MISSING).to_numpy(zero_copy_only=False)
+    return np.where(codes < 0, MISSING, codes + first) if first else codes
 
 
 def _arrow_chunks(array: Any) -> Sequence[Any]:

@@ -110,6 +110,12 @@ class Table:
         """Like `numbers`, where the cells are or, if they are no floats, where a converted copy is."""
         return _cells_of_array(self.numbers(positions, rows), None)
 
+    def numbers_by_column(self, positions: IntArray, rows: slice) -> Sequence[FloatArray]:
+        """Like `numbers`, each column by itself."""
+        n_columns = self.n_columns
+        everything = len(positions) == n_columns and bool((positions == np.arange(n_columns)).all())
+        return list(np.ascontiguousarray(self.numbers(None if everything else positions, rows).T))
+
     def column(self, position: int) -> AnyArray:
         """One whole column of numbers, as it is stored."""
         raise NotImplementedError  # pragma: no cover

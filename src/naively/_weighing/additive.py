@@ -15,6 +15,7 @@ from naively._weighing import categories
 from naively._weighing.design import LARGE, MOST_CLASSES, Design, side_by_side
 from naively._weighing.effects import EFFECT_BINS, Basis, no_basis
 from naively._weighing.kept import FittedRows
+from naively._weighing.softmax import believed
 from naively._weighing.sources import Source
 from naively._weighing.terms import Column, Term, is_missing
 from naively._weighing.weights import (
@@ -241,12 +242,14 @@ def fit_additive(
     design = replace(design, temperature=fit_temperature(design))
     crossed, fitted = cross_fit(design, rows.folds, chosen)
     shares = candidate_shares(crossed, codes, weights)
-    averaged = average(list(fitted.values()), shares, log_prior)
+    crossed_average = log_softmax(np.tensordot(shares, crossed, axes=1))
+    share = believed(crossed_average.T, design.log_prior.T, codes, weights)
+    averaged = average(list(fitted.values()), shares, log_prior).believed(share)
     loo = LeaveOneOut(
         fitted_on=rows,
         design=design,
         candidates=tuple(chosen),
-        log_posterior=log_softmax(np.tensordot(shares, crossed, axes=1)).T,
+        log_posterior=log_softmax(design.log_prior + share * (crossed_average - design.log_prior)).T,
     )
     terms = fold_terms(sources, bases, indicators, averaged)
     return AdditiveModel(log_prior, averaged.bias, terms, loo, sources, bases, indicators, prior, averaged)

@@ -91,6 +91,14 @@ def floor_log_proba(log_proba: FloatArray, prior: FloatArray, share: float) -> F
     return floored
 
 
+def drawn_to_prior(log_proba: FloatArray, log_prior: FloatArray, share: float) -> FloatArray:
+    """Log-probabilities between the prior, at share 0, and those given, at share 1."""
+    if share == 1.0:
+        return log_proba
+    drawn: FloatArray = log_softmax(log_prior + share * (log_proba - log_prior), axis=1)
+    return drawn
+
+
 def floor_share(n_rows: float) -> float:
     """The chance of a surprise after ``n_rows`` rows that were fitted without one."""
     return 1.0 / (n_rows + 2.0)

@@ -9,6 +9,9 @@ import numpy as np
 
 from naively.typing import FloatArray, IntArray
 
+CERTAIN_GAIN = 8.0
+"""Nats over the prior, of all left-out rows together, from which on answers are believed in full."""
+
 MIN_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE = -10.0, 1.0
 
 
@@ -35,6 +38,19 @@ def loss_and_residual(scores: FloatArray, target: IntArray, row_weights: FloatAr
 def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
     """Sum of weighted losses in nats."""
     return -float(row_weights @ log_proba[np.arange(len(target)), target])
+
+
+def believed(
+    log_proba: FloatArray, log_prior: FloatArray, target: IntArray, row_weights: FloatArray, n_fitted: int = 0
+) -> float:
+    """How far left-out answers (rows, classes) are to be believed beside the prior, from 0 to 1.
+
+    What is chosen on few rows may fit chance, and cross-fitting does not see all of it: answers that gain fewer than
+    `CERTAIN_GAIN` nats over the prior, on all rows together, count in proportion to what they gain. Each of `n_fitted`
+    parameters that were fitted to these very answers has gained a nat by that.
+    """
+    gain = log_loss(log_prior, target, row_weights) - log_loss(log_proba, target, row_weights) - n_fitted
+    return float(np.clip(gain / CERTAIN_GAIN, 0.0, 1.0))
 
 
 def best_temperature(

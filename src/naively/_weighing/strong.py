@@ -19,7 +19,8 @@ from naively._weighing.boosted import fit_boosted_cells
 from naively._weighing.experts import Expert, FittedExpert, LearntRows, fit_gaussian, learnt_rows
 from naively._weighing.forest import LEAST_ROWS, fit_forest
 from naively._weighing.kept import FittedRows
-from naively._weighing.pool import LogPool, fit_log_pool, floor_log_proba, floor_share
+from naively._weighing.pool import LogPool, drawn_to_prior, fit_log_pool, floor_log_proba, floor_share
+from naively._weighing.softmax import believed
 from naively._weighing.terms import Column, take_rows
 from naively._weighing.trees import Features, Trees, plan_features
 from naively._weighing.words import fit_words
@@ -63,6 +64,8 @@ class StrongModel:
         Class prior, which the floor mixes in.
     floor : float
         Share of the prior in each probability.
+    believed : float
+        How far the pool is believed beside the prior, from 0 to 1.
     left_out : ndarray (rows, classes)
         Log-probabilities of the rows that the additive weights were fitted on, each by what did not learn it.
     """
@@ -72,6 +75,7 @@ class StrongModel:
     boosted: BoostedCells | None
     prior: FloatArray
     floor: float
+    believed: float
     left_out: FloatArray
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
@@ -87,7 +91,7 @@ class StrongModel:
         pooled = self.pool.log_proba([expert.log_proba(columns) for expert in self.experts])
         if self.boosted is not None:
             pooled = np.asarray(log_softmax(pooled + self.boosted.scores(columns), axis=1))
-        return floor_log_proba(pooled, self.prior, self.floor)
+        return floor_log_proba(drawn_to_prior(pooled, np.log(self.prior), self.believed), self.prior, self.floor)
 
 
 def fit_strong(
@@ -137,9 +141,11 @@ def fit_strong(
     if has_trees:
         trees, left_out = fit_boosted_cells(features, table, learnt.target, learnt.weights, learnt.folds, left_out)
     boosted = None if trees is None else BoostedCells(features, trees)
-    left_out = floor_log_proba(np.asarray(log_softmax(left_out, axis=1)), prior, floor)
+    left_out, log_prior = np.asarray(log_softmax(left_out, axis=1)), learnt.design.log_prior.T
+    share = believed(left_out, log_prior, learnt.target, learnt.weights, n_fitted=len(experts) + len(prior))
+    left_out = floor_log_proba(drawn_to_prior(left_out, log_prior, share), prior, floor)
     return StrongModel(
-        tuple(expert for expert, _ in experts), pool, boosted, prior, floor, left_out[learnt.of_additive]
+        tuple(expert for expert, _ in experts), pool, boosted, prior, floor, share, left_out[learnt.of_additive]
     )
 
 

@@ -73,6 +73,10 @@ class Coefficients:
     weights: FloatArray
     effects: FloatArray
 
+    def believed(self, share: float) -> Coefficients:
+        """A share of all that is added to the prior."""
+        return Coefficients(self.prior_scale, share * self.bias, share * self.weights, share * self.effects)
+
 
 def log_softmax(scores: FloatArray) -> FloatArray:
     """Normalise scores (classes, rows) to log-probabilities over the classes."""

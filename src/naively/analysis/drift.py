@@ -19,8 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from naively._scoring.decision import Decider
+from naively._table.read import read_table
 from naively._table.results import Columns, Result
-from naively.errors import GapError, ParameterError
+from naively._table.table import Table, require_rows
+from naively.engines._registry import engine_of
+from naively.engines._threads import thread_count
+from naively.engines.base import Target
+from naively.errors import GapError, InputError, ParameterError
 from naively.families import Family
 from naively.statistics._divergence import Change, compare_cells
 from naively.statistics._statistics import Statistics, added
@@ -245,3 +251,161 @@ def _ranked(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         rows = {name: record.pop(name) for name in ("rows_before", "rows_after")}
         ranked.append({**record, "p_adjusted": highest, **rows})
     return ranked
+
+
+# -- rows without labels --------------------------------------------------------------------------------------------
+
+MIXTURE = "mixture of classes"
+CHECKED = ("column", *Change._fields, "p_adjusted", "missing_before", "missing_now", "unseen", "outside")
+
+
+class Checked(Result, list[dict[str, Any]]):
+    """How unlabelled rows differ from what was learnt, the surest first: dicts, with the keys that `check` names."""
+
+    def _columns(self) -> Columns:
+        kinds = {**dict.fromkeys(CHECKED, "f"), "column": "U"}
+        return {name: (kinds[name], [record[name] for record in self]) for name in CHECKED}
+
+
+def check(model: NaiveBayes, X: TableLike) -> Checked:
+    """How rows without labels differ from the rows that a model has learnt, the surest first.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+        Fitted, with its statistics (not frozen without them).
+    X : table
+        New rows, as `predict` takes them: at least two.
+
+    Returns
+    -------
+    Checked
+        A list of dicts that prints as a table and gives a data frame (`frame`). One for each column and one, called
+        "mixture of classes", for the classes that the model answers with:
+
+        - ``column``;
+        - ``bits``: the Jensen-Shannon divergence of the column's distribution over all classes, missing cells included;
+          of the mixture, that between the prior and the mean answer;
+        - ``expected``: how large it would be by chance, about, if nothing had moved;
+        - ``p_value``: the chance of at least such a change if nothing had moved; nominal: rows count as independent;
+        - ``p_adjusted``: the same for all of the list at once, by Holm's method;
+        - ``missing_before``, ``missing_now``: the share of missing cells;
+        - ``unseen``: the share of known cells whose label was never learnt;
+        - ``outside``: the share of known numbers that lie outside of the range of what was learnt, or six standard
+          deviations from the mean where no range is known.
+
+    Notes
+    -----
+    A column moves where the rows have, and where the classes come in other shares. The mixture is tested by the mean of
+    the predicted probabilities, which is the prior where nothing has moved and the model is calibrated.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(2000, 2)), np.arange(2000) % 2
+    >>> model = NaiveBayes("textbook").fit(X[:1000], y[:1000])
+    >>> X[1000:, 1] += 0.5
+    >>> [record["column"] for record in check(model, X[1000:]) if record["p_adjusted"] < 0.05]
+    ['x1', 'mixture of classes']
+    """
+    model = model._taken()
+    model._require_classes()
+    table = read_table(X)
+    require_rows(table, to_learn=False)
+    if table.n_rows < 2:
+        raise InputError("drift.check needs at least two rows: of one row nothing can be said about its distribution.")
+    before, after = _over_classes(model.statistics_), _counted_unlabelled(model, table)
+    changes = {one["column"]: one for one in _column_records(before, after, model.families_)}
+    shares = _shares(model, table, before, after)
+    silent = {"bits": 0.0, "expected": 0.0, "p_value": 1.0}
+    records = [{**silent, **changes.get(name, {}), "column": name, **shares[name]} for name in model.schema_.names]
+    records.append(_mixture_record(model, table, before))
+    for record in records:
+        record["rows_before"], record["rows_after"] = 0.0, 0.0  # what `_ranked` takes away again
+    ranked = _ranked(records)
+    return Checked([{name: record[name] for name in CHECKED} for record in ranked])._of(X)
+
+
+def _over_classes(statistics: Statistics) -> Statistics:
+    """Statistics of all rows as one class."""
+    total: dict[Summary, Statistic] = {}
+    n_classes = len(statistics.classes)
+    for code in range(n_classes):
+        positions = np.where(np.arange(n_classes) == code, 0, -1)
+        for summary, table in statistics.tables.items():
+            one = table.for_classes(positions, 1)
+            total[summary] = added(total[summary], one).bounded(summary) if summary in total else one
+    return Statistics(EVERYONE, statistics.class_weight.total(0).reshaped((1,)), total)
+
+
+EVERYONE = np.array(["all rows"], dtype=object)
+
+
+def _counted_unlabelled(model: NaiveBayes, table: Table) -> Statistics:
+    """What a model would have learnt of rows that are all of one class."""
+    table, positions = model.schema_.matched(table)
+    target = Target(EVERYONE, np.zeros(table.n_rows, dtype=np.int64), None)
+    n_threads = thread_count(model.n_threads)
+    return engine_of(table).count(table, model.schema_, positions, target, n_threads, 0)
+
+
+def _shares(model: NaiveBayes, table: Table, before: Statistics, after: Statistics) -> dict[str, dict[str, float]]:
+    """The shares of missing cells, of labels never learnt and of numbers out of range, by column."""
+    nothing = {"missing_before": np.nan, "missing_now": np.nan, "unseen": np.nan, "outside": np.nan}
+    found = {name: dict(nothing) for name in model.schema_.names}
+    table, positions = model.schema_.matched(table)
+    for one, when in ((before, "missing_before"), (after, "missing_now")):
+        for statistic in one.tables.values():
+            for place, name in enumerate(statistic.columns):
+                observed = statistic.observed_weight(place)
+                if observed is not None:
+                    found[name][when] = max(0.0, 1.0 - float(observed[0]) / float(one.class_weight.high[0]))
+    for summary, statistic in after.tables.items():
+        bounds = before.table(summary).bounds()
+        for place, name in enumerate(statistic.columns):
+            found[name]["unseen"] = _unseen(before.table(summary), statistic, name, found[name]["unseen"])
+            if bounds is not None:
+                column = model.schema_.names.index(name)
+                position = np.array([column if positions is None else int(positions[column])])
+                numbers = table.numbers(position, slice(0, table.n_rows))[:, 0]
+                found[name]["outside"] = _outside(numbers, *bounds[place])
+    return found
+
+
+def _unseen(before: Statistic, after: Statistic, name: str, otherwise: float) -> float:
+    """The share of the known cells of a column of labels whose label was never learnt."""
+    known, now = before.values_of(name), after.values_of(name)
+    if known is None or now is None:
+        return otherwise
+    weights = np.asarray(now[1]).sum(axis=0)
+    learnt = {value for value, weight in zip(known[0], np.asarray(known[1]).sum(axis=0), strict=True) if weight > 0}
+    new = np.array([value not in learnt for value in now[0]], dtype=bool)
+    return float(weights[new].sum() / weights.sum()) if weights.sum() else 0.0
+
+
+def _outside(numbers: FloatArray, low: float, high: float) -> float:
+    known = numbers[~np.isnan(numbers)]
+    return float(np.mean((known < low) | (known > high))) if len(known) and low == low else 0.0
+
+
+def _mixture_record(model: NaiveBayes, table: Table, before: Statistics) -> dict[str, Any]:
+    """Whether the mean answer is the prior: Hotelling's test, as its chi-square."""
+    from scipy.stats import chi2
+
+    scorer, logs = model._estimated()
+    table, positions = model.schema_.matched(table)
+    answers, prior = model._posterior(table, positions, scorer, Decider(logs)), model.class_prior_
+    mean, n_rows = answers.mean(axis=0), len(answers)
+    change = compare_cells(np.stack([prior * before.class_weight.high[0], mean * n_rows]))
+    gap, spread = (mean - prior)[1:], np.atleast_2d(np.cov(answers[:, 1:], rowvar=False))
+    statistic = n_rows * float(gap @ np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ gap) if len(gap) else 0.0
+    nothing = {"missing_before": np.nan, "missing_now": np.nan, "unseen": np.nan, "outside": np.nan}
+    p_value = float(chi2.sf(statistic, len(gap))) if len(gap) else 1.0
+    return {
+        "column": MIXTURE,
+        "bits": float(change.bits),
+        "expected": float(change.expected),
+        "p_value": p_value,
+        **nothing,
+    }

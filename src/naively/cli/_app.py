@@ -46,8 +46,9 @@ class Group(TyperGroup):
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             try:
                 return super().invoke(ctx)
-            except (NaivelyError, OSError) as error:
-                if isinstance(error, BrokenPipeError):
+            except (NaivelyError, OSError, ImportError) as error:
+                lacking = isinstance(error, ImportError) and "pip install 'naively[" not in str(error)
+                if lacking or isinstance(error, BrokenPipeError):
                     raise
                 typer.echo(f"naively: {error}", err=True)
                 raise typer.Exit(1) from error

@@ -1,8 +1,14 @@
-"""All commands; importing a module registers its own. The modules are named by what their commands do."""
+"""All commands, in the order in which the help shows them: importing a module registers its own."""
 
 from __future__ import annotations
 
-from naively.cli import _answers, _exporting, _learning, _showing
+from importlib import import_module
+
 from naively.cli._app import app, run
 
-__all__ = ["_answers", "_exporting", "_learning", "_showing", "app", "run"]
+MODULES = ("_learning", "_answers", "_showing", "_exporting")
+
+for name in MODULES:
+    import_module(f"naively.cli.{name}")
+
+__all__ = ["app", "run"]

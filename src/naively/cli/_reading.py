@@ -88,7 +88,11 @@ def require_file(path: str) -> None:
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder, not a file.")
     folder = Path(path).parent
-    near = get_close_matches(Path(path).name, [one.name for one in folder.iterdir()]) if folder.is_dir() else []
+    near = (
+        get_close_matches(Path(path).name, [one.name for one in folder.iterdir()], cutoff=0.75)
+        if folder.is_dir()
+        else []
+    )
     raise InputError(f"There is no file {path}.{did_you_mean([str(folder / name) for name in near])}")
 
 

@@ -96,6 +96,7 @@ class FilesSource(Source):
 
     name: ClassVar[str] = "files"
     sources: ClassVar[str] = "files: Parquet, CSV, JSON lines, Arrow"
+    shows_progress: ClassVar[bool] = True
 
     def __init__(self, given: Any, options: Options | None = None):
         super().__init__(given)

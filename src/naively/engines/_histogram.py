@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from naively.engines._rows import Rows
 from naively.engines._threads import in_order
 from naively.statistics._histogram import CAP, Histogram, Histograms
@@ -22,7 +20,7 @@ def count_histograms(rows: Rows, names: tuple[str, ...], positions: IntArray, su
 
     def count(task: tuple[IntArray, slice]) -> list[Histogram]:
         group, chunk = task
-        columns = np.ascontiguousarray(rows.table.numbers(rows.all_or(group), chunk).T)
+        columns = rows.table.numbers_by_column(group, chunk)
         weights = None if rows.weights is None else rows.weights[chunk]
         return [Histogram.of(values, rows.codes[chunk], rows.n_classes, weights, cap) for values in columns]
 

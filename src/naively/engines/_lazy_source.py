@@ -28,7 +28,10 @@ def is_lazy(X: Any, libraries: frozenset[str]) -> bool:
         return False
     import narwhals as nw
 
-    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+    try:
+        return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+    except nw.exceptions.DuplicateError:  # an eager frame with two columns of a name: whoever reads it says so
+        return False
 
 
 class LazySource(Source):

@@ -229,10 +229,13 @@ class Source(ABC):
         are. All others are counted here, piece by piece, so that every recipe and family works with every source.
     keeps_rows_there : bool
         Whether `count` keeps a sample of rows, too, which the recipes that weigh evidence need.
+    shows_progress : bool
+        Whether it shows how far it has come while its pieces are read.
     """
 
     name: ClassVar[str]
     sources: ClassVar[str]
+    shows_progress: ClassVar[bool] = False
     counts_there: ClassVar[frozenset[str]] = frozenset()
     keeps_rows_there: ClassVar[bool] = False
 

@@ -1,0 +1,47 @@
+"""What each export cannot do, and why: one table, which the documentation prints."""
+
+from __future__ import annotations
+
+from naively._export.additive import JOINED, POOLED
+from naively.families import FAMILIES
+from naively.families.base import NO_TABLE
+
+EVERYWHERE = "everywhere"
+
+
+def export_gaps() -> list[tuple[str, str, str]]:
+    """What cannot be exported, where, and why.
+
+    Examples
+    --------
+    >>> export_gaps()[0][:2]
+    ('the recipe "strong"', 'everywhere')
+    """
+    without_table = NO_TABLE
+    prose = [name for name in sorted(FAMILIES) if name in ("text", "thresholded")]
+    return [
+        ('the recipe "strong"', EVERYWHERE, POOLED.reason),
+        ("factors that join columns: `Joint`, `TAN`, `JointBayes`", EVERYWHERE, JOINED.reason),
+        *((f"columns of the family `{name}`", EVERYWHERE, without_table) for name in prose),
+        ("`Gaussian(interval=...)`", EVERYWHERE, without_table),
+        ("a prior for each row", EVERYWHERE, "an exported model has one"),
+        ("text and numbers as labels of one column", "SQL, ONNX", "a column of a database, or an input, has one type"),
+        ("labels with a NUL or half a surrogate pair, or beyond 64 bits", "SQL", "SQL text cannot hold them"),
+        ("names with `${`", "Spark SQL", "it replaces them as variables, even between quotes"),
+        (
+            "curves weighed over more than 10,000 nats",
+            "SQL, ONNX",
+            "what is cut off cannot be folded into a table",
+        ),
+        (
+            "refusing a number, such as infinity",
+            "SQL, ONNX",
+            "a query refuses no row: the cell is read as missing",
+        ),
+    ]
+
+
+def as_markdown() -> str:
+    """The table for the documentation."""
+    lines = [f"| {what} | {where} | {why} |" for what, where, why in export_gaps()]
+    return "\n".join(["| cannot be exported | where | why |", "|---|---|---|", *lines])

@@ -1,0 +1,75 @@
+"""`drift.check`: unlabelled rows against what was learnt."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from naively import NaiveBayes, drift
+from naively.errors import InputError
+
+COATS = np.array(["plain", "striped", "spotted"])
+
+
+def rows(seed, n=600):
+    random = np.random.default_rng(seed)
+    y = random.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {"age": random.normal(2.0 * y), "size": random.normal(size=n), "coat": COATS[random.integers(0, 3, n)]}
+    )
+    frame.loc[random.random(n) < 0.1, "size"] = None
+    return frame, y
+
+
+@pytest.fixture(params=["textbook", "auto"])
+def model(request):
+    return NaiveBayes(request.param).fit(*rows(0))
+
+
+def by_column(found):
+    return {record["column"]: record for record in found}
+
+
+def test_rows_of_the_same_kind_have_not_moved(model):
+    found = drift.check(model, rows(1)[0])
+    assert min(record["p_adjusted"] for record in found) > 0.01
+    assert {record["column"] for record in found} == {"age", "size", "coat", "mixture of classes"}
+
+
+def test_each_way_to_drift_is_seen(model):
+    frame, _ = rows(2)
+    frame.loc[:200, "coat"] = "never seen"
+    frame.loc[:300, "size"] = None
+    frame["age"] += 30.0
+    found = by_column(drift.check(model, frame))
+    assert found["coat"]["unseen"] == pytest.approx(201 / 600)
+    assert found["size"]["missing_now"] > 0.5
+    assert found["size"]["missing_before"] == pytest.approx(0.1, abs=0.04)
+    assert found["age"]["outside"] == 1.0
+    assert all(found[name]["p_adjusted"] < 1e-6 for name in ("coat", "age"))
+
+
+def test_another_mixture_of_classes_is_seen(model):
+    frame, y = rows(3, 1200)
+    found = by_column(drift.check(model, frame[(y == 1) | (np.arange(1200) % 5 == 0)]))
+    assert found["mixture of classes"]["p_adjusted"] < 1e-6
+    assert found["size"]["p_value"] > 1e-3
+
+
+def test_p_values_are_nominal():
+    frame, y = rows(0, 20_000)
+    model = NaiveBayes("textbook").fit(frame, y)
+    found = [by_column(drift.check(model, rows(seed, 300)[0])) for seed in range(100, 160)]
+    for name in ("age", "coat", "mixture of classes"):
+        small = np.mean([one[name]["p_value"] < 0.1 for one in found])
+        assert small < 0.27  # 60 samples: four standard deviations above 0.1
+
+
+def test_the_result_is_a_frame(model):
+    frame = drift.check(model, rows(1)[0]).frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert next(iter(frame.columns)) == "column"
+
+
+def test_one_row_is_refused(model):
+    with pytest.raises(InputError, match="at least two rows"):
+        drift.check(model, rows(1)[0].iloc[:1])

@@ -1,0 +1,44 @@
+"""Where there is nothing to learn, the recipes say no more than the prior, and know it."""
+
+import numpy as np
+import pytest
+
+from naively import NaiveBayes
+
+
+def log_loss(model, X, y):
+    return -float(np.log(model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]).mean())
+
+
+def noise(seed, n_rows, n_columns):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([[0, 1], rng.integers(0, 2, n_rows - 2)])
+    return rng.normal(size=(n_rows, n_columns)), y, rng.normal(size=(400, n_columns)), rng.integers(0, 2, 400)
+
+
+@pytest.mark.parametrize(("recipe", "most"), [("auto", 0.02), ("strong", 0.03)])
+def test_ten_rows_of_noise_are_worth_the_prior(recipe, most):
+    beyond = []
+    for seed in range(24):
+        X, y, X_new, y_new = noise(seed, 10, 4)
+        prior = (np.bincount(y) + 1) / (len(y) + 2)
+        beyond.append(log_loss(NaiveBayes(recipe).fit(X, y), X_new, y_new) + np.log(prior)[y_new].mean())
+    assert np.mean(beyond) < most
+
+
+def test_wide_noise_is_worth_the_prior_and_says_so():
+    said, found = [], []
+    for seed in range(3):
+        X, y, X_new, y_new = noise(seed, 100, 300)
+        model = NaiveBayes().fit(X, y)
+        said.append(model.calibration_.log_loss)
+        found.append(log_loss(model, X_new, y_new))
+    assert np.mean(said) == pytest.approx(np.log(2), abs=0.02)
+    assert np.mean(found) == pytest.approx(np.log(2), abs=0.02)
+
+
+def test_what_is_plain_is_believed_in_full():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    model = NaiveBayes("strong").fit(rng.normal(size=(60, 2)) + 3 * y[:, None], y)
+    assert model._estimated()[0].model.believed == 1.0
