@@ -155,6 +155,7 @@ def test_small_tables_and_columns_without_names_are_left_in_peace():
     assert not warned(lambda: NaiveBayes().fit(np.zeros((N, 2)), Y))
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_warning_that_is_an_error_leaves_the_model_as_it_was():
     model = NaiveBayes("textbook").fit(USUAL, Y)
     with pytest.raises(NaivelyWarning):

@@ -316,7 +316,7 @@ _learnt: WeakKeyDictionary[State, dict[int, Learnt]] = WeakKeyDictionary()
 def warn_of_asked(state: State, factors: Sequence[Factor], table: Any, positions: IntArray | None) -> None:
     """Say in one warning what is unlike the rows that were learnt."""
     looks = isinstance(table, Table) and not isinstance(table, SparseTable) and not is_on_device_table(table)
-    if looks and table.n_rows >= LEAST_ASKED and len(state.schema.names) <= MOST_COLUMNS:
+    if looks and table.n_rows >= LEAST_ASKED and state.schema.named and len(state.schema.names) <= MOST_COLUMNS:
         question = "model.check(X) lists it all; names of columns and labels are matched as they are written."
         tell(unlike_learnt(state, factors, table, positions), question)
 
