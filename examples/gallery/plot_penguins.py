@@ -2,7 +2,7 @@
 Which penguin is this?
 ======================
 
-**How can a model be read on paper?** A nomogram gives every value its points; their sum is the probability. The data
+**How can a model be read on paper?** A nomogram gives every value its points, and their sum the probability. The data
 are the 344 penguins of the Palmer archipelago, with numbers, labels and missing cells.
 """
 
