@@ -155,6 +155,7 @@ def test_small_tables_and_columns_without_names_are_left_in_peace():
     assert not warned(lambda: NaiveBayes().fit(np.zeros((N, 2)), Y))
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_warning_that_is_an_error_leaves_the_model_as_it_was():
     model = NaiveBayes("textbook").fit(USUAL, Y)
     with pytest.raises(NaivelyWarning):
@@ -244,3 +245,12 @@ def test_ordinary_sets_are_learnt_and_answered_for_in_silence(X, y, recipe):
     learnt, asked = np.split(rows, [int(0.7 * len(rows))])
     assert not warned(lambda: NaiveBayes(recipe).fit(X.iloc[learnt], y.iloc[learnt]).predict(X.iloc[asked]))
     assert not warned(lambda: NaiveBayes(recipe).fit(X, y).predict(X))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("recipe", ["textbook", "auto"])
+def test_rows_that_were_learnt_are_within_their_range_however_far_from_zero(recipe):
+    numbers = 2.0**53 - 8 + np.arange(200) % 7
+    rows = {"far": numbers, "near": np.linspace(0.0, 1.0, 200)}
+    model = NaiveBayes(recipe).fit(rows, np.arange(200) % 2)
+    assert not [finding for finding in model.check(rows).findings if finding.finding == "outside the range"]

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+import naively
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+ANALYSIS = ("diagnostics", "drift", "selection", "shift", "thresholds")  # at home in naively.analysis
 
 
 def prose(document):
@@ -60,3 +63,20 @@ def test_every_section_of_the_course_has_a_page_of_the_notes():
     headings = re.findall(r"^### (.+)$", text, flags=re.MULTILINE)
     sections = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
     assert sections - own == set(re.findall(r"\(#([^)]+)\)", table)) - {"naive-bayes-the-course"}
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "api").glob("*.rst")))
+    described = set(re.findall(r"^\.\. auto(?:module|class|function):: (\S+)$", pages, flags=re.MULTILINE))
+    homes = {f"naively.analysis.{name}": f"naively.{name}" for name in ANALYSIS}
+    described = {homes.get(name, name) for name in described}
+    public = {f"naively.{name}" for name in dir(naively) if not name.startswith("__")}
+    assert public | {"naively.river", "naively.testing", "naively.typing"} <= described
+
+
+def test_every_method_is_in_the_table_of_the_reference():
+    page = (ROOT / "docs" / "api" / "naive_bayes.rst").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   NaiveBayes\.(\w+)$", page, flags=re.MULTILINE))
+    public = {name for name in vars(naively.NaiveBayes) if not name.startswith("_")}
+    own = {name for name in public if callable(getattr(naively.NaiveBayes, name)) or name.endswith("_")}
+    assert {name for name in own if not name.endswith("_request")} == listed

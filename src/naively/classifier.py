@@ -385,7 +385,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             NaN, None and null cells are missing: they are marginalised. A dict of single values is one row, a dict of
             lists a table; a list or Series of texts is one column of prose. Rows that are no table in memory are
             counted piece by piece: the path of a file (Parquet, CSV, JSON lines, Arrow), a pattern such as
-            "sales/*.parquet", a list of paths or `naively.files`; anything that is an Arrow stream; an iterator of
+            ``"sales/*.parquet"``, a list of paths or `naively.files`; anything that is an Arrow stream; an iterator of
             data frames, or of pairs (X, y). Lazy frames of Polars, DuckDB, Ibis, PySpark and Dask are counted where
             they are, as far as that goes.
         y : array-like or str
@@ -1807,7 +1807,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @of_one_state
     def discriminant(self, base: Label | None = None, prior: PriorLike | None = None) -> Discriminant:
-        """The linear discriminant ``F(x) = w . x + b`` of each class against a base class.
+        """The linear discriminant of each class against a base class: the w and b of ``F(x) = sum_i w_i x_i + b``.
 
         Parameters
         ----------
@@ -2223,7 +2223,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @_OfDensities
     @of_one_state
     def score_samples(self, X: TableLike, prior: PriorLike | None = None) -> FloatArray:
-        """The log-density of each row, ``log p(x) = log sum_j P(j) p(x | j)``: low for rows unlike those learnt.
+        """The log-density of each row, which is low for rows unlike those that were learnt.
+
+        It is ``log p(x) = log sum_j P(j) p(x | j)``.
 
         Parameters
         ----------

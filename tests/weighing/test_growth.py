@@ -23,6 +23,7 @@ def test_a_histogram_within_fewer_cells_holds_the_same_rows():
     assert whole.within(len(whole.keys)) is whole
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")  # they do: that is the case in question
 def test_the_tables_of_densities_are_bounded_with_many_classes():
     rng = np.random.default_rng(0)
     y = np.concatenate([np.arange(300), rng.integers(0, 300, 2700)])

@@ -16,6 +16,7 @@ def noise(seed, n_rows, n_columns):
     return rng.normal(size=(n_rows, n_columns)), y, rng.normal(size=(400, n_columns)), rng.integers(0, 2, 400)
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")  # they do: that is the case in question
 @pytest.mark.parametrize(("recipe", "most"), [("auto", 0.02), ("strong", 0.03)])
 def test_ten_rows_of_noise_are_worth_the_prior(recipe, most):
     beyond = []
@@ -26,6 +27,7 @@ def test_ten_rows_of_noise_are_worth_the_prior(recipe, most):
     assert np.mean(beyond) < most
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
 def test_wide_noise_is_worth_the_prior_and_says_so():
     said, found = [], []
     for seed in range(3):

@@ -47,6 +47,9 @@ PURE = 0.999
 UNSEEN = MISSING = OUTSIDE = 0.2
 """Shares of the known cells, or of the rows; the first two are over what the rows that were learnt lead to expect."""
 
+ROUNDING = 1e-12
+"""The bounds of numbers far from zero are known up to such a share of them."""
+
 WORTH_A_WORD = 0.05
 """A smaller share of the rows is not spoken of."""
 
@@ -316,7 +319,7 @@ _learnt: WeakKeyDictionary[State, dict[int, Learnt]] = WeakKeyDictionary()
 def warn_of_asked(state: State, factors: Sequence[Factor], table: Any, positions: IntArray | None) -> None:
     """Say in one warning what is unlike the rows that were learnt."""
     looks = isinstance(table, Table) and not isinstance(table, SparseTable) and not is_on_device_table(table)
-    if looks and table.n_rows >= LEAST_ASKED and len(state.schema.names) <= MOST_COLUMNS:
+    if looks and table.n_rows >= LEAST_ASKED and state.schema.named and len(state.schema.names) <= MOST_COLUMNS:
         question = "model.check(X) lists it all; names of columns and labels are matched as they are written."
         tell(unlike_learnt(state, factors, table, positions), question)
 
@@ -404,7 +407,7 @@ def _numbers_unlike(name: str, learnt: Learnt, table: Table, position: int) -> l
     found = _missing(name, learnt, 1 - len(known) / max(len(cells), 1))
     assert learnt.bounds is not None
     low, high = learnt.bounds
-    room = 0.1 * (high - low)
+    room = 0.1 * (high - low) + ROUNDING * max(abs(low), abs(high))
     outside = known[(known < low - room) | (known > high + room)]
     if len(outside) > max(OUTSIDE * len(known), WORTH_A_WORD * len(cells)):
         detail = f"such as {outside[0]:g}, where {low:g} to {high:g} was learnt, in {len(outside):,} of {len(cells):,}"

@@ -46,7 +46,8 @@ def files(
     ----------
     paths : path, pattern, folder, or list of these
         Parquet, CSV, JSON lines or Arrow files; CSV and JSON lines may be compressed (.gz, .bz2, .zst). A pattern is
-        one as of the shell: "sales/*.parquet", "sales/**/*.csv". Of a folder all files in it that have a known ending.
+        one as of the shell: ``"sales/*.parquet"``, ``"sales/**/*.csv"``. Of a folder all files in it that have a
+        known ending.
     columns : sequence of str, optional
         The columns to read, that of the classes among them; by default all.
     types : dict, optional

@@ -72,7 +72,10 @@ def _is_in_memory(X: Any) -> bool:
 
     if is_series(X):
         return True
-    known = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    try:
+        known = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError:  # a data frame, which the reader of tables refuses in its own words
+        return True
     return known is not X or (type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pylist"))
 
 

@@ -8,8 +8,8 @@ object                 pseudo-count of value a                    name accepted 
 `Jeffreys()`           1/2                                        ``"jeffreys"``
 `Lidstone(tau)`        tau                                        any number
 `MEstimate(m, p)`      m p_a, with p summing to one
-`StackedMEstimate()`   the same with the marginal, m as left-out rows say
-`Dirichlet(beta)`      beta_a - 1 (``"map"``), beta_a (``"mean"``)
+`StackedMEstimate()`   m p_a, p the marginal, m by left-out rows
+`Dirichlet(beta)`      beta_a - 1 ("map"), beta_a ("mean")
 `Beta(b1, b0)`         the same for yes and no
 `PerColumn(tau)`       tau_i in column i
 `ImaginarySample(s)`   s over the cells of the table

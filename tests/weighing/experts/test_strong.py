@@ -67,6 +67,7 @@ def test_a_row_without_known_cells_gets_the_prior() -> None:
     np.testing.assert_allclose(answer, [1 / 2, 1 / 3, 1 / 6], atol=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:The data deserve a look")  # they do: that is the case in question
 def test_missing_and_wild_test_cells_cost_no_more_than_in_auto() -> None:
     random = np.random.default_rng(2)
     y = random.integers(0, 2, 1200)
