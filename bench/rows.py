@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench import categorical, drop_ins, files, frames, gaussian, memory, prose, spark, startup, stream, text
+from bench import categorical, drop_ins, exports, files, frames, gaussian, memory, prose, spark, startup, stream, text
 from bench.measure import Scale
 from bench.result import Result
 
@@ -45,6 +45,14 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     stream.partial_fit_arrays,
     stream.partial_fit_pandas,
     stream.single_row_latency,
+    exports.records_learn,
+    exports.records_predict,
+    exports.to_python_row,
+    exports.onnx_row,
+    exports.onnx_textbook,
+    exports.onnx_auto,
+    exports.sql_duckdb_textbook,
+    exports.sql_duckdb_auto,
     memory.memory_of_fit_float64,
     memory.memory_of_fit_float32,
     memory.memory_of_fit_f_order,
