@@ -13,6 +13,18 @@ settings.register_profile("search", max_examples=400, deadline=None, suppress_he
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kernels_are_compiled_here():
+    """Wait for the compiler, as large work does: tests call kernels directly, and are the same on every run.
+
+    That users do not wait is tested in processes of their own (tests/kernels/test_no_waiting.py).
+    """
+    from naively._kernels import _compiling
+
+    with _compiling():
+        yield
+
+
 @pytest.fixture(scope="module", params=["reference", "compiled"])
 def kernels(request):
     """Each test runs twice: with the plain NumPy kernels, and with the compiled ones."""
