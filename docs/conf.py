@@ -13,7 +13,10 @@ author = "The naively developers"
 copyright = "The naively developers"  # noqa: A001 (the name that Sphinx reads)
 version = release = naively.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "numpydoc"]
+extensions = [
+    *("myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "numpydoc"),
+    "sphinx_gallery.gen_gallery",
+]
 exclude_patterns = ["**/README.md"]
 myst_heading_anchors = 4  # the anchors of headings are GitHub's, so that a link works in both places
 
@@ -24,8 +27,23 @@ autosummary_generate = False  # the tables lead to entries of the same page
 numpydoc_show_class_members = False  # autodoc lists them
 numpydoc_class_members_toctree = False
 
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",  # made by the build, below this folder; not kept
+    "filename_pattern": "/plot_",
+    "capture_repr": (),  # a page shows what a script prints and draws
+    "matplotlib_animations": False,
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "download_all_examples": False,
+    "min_reported_time": 3600,  # how long a script took is no part of the page
+    "image_srcset": ["2x"],
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = "naively"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "github_url": REPOSITORY,

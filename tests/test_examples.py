@@ -3,6 +3,7 @@
 import runpy
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -45,3 +46,40 @@ def test_the_spam_filter_reads_a_file_of_ones_own(spam_filter, tmp_path, capsys)
     claims = spam_filter["main"](["--data", str(path), "--unlearn", "7"])
     assert claims["unlearnt equals never seen"] is True
     assert "Unlearn 7 messages" in capsys.readouterr().out
+
+
+def page(name):
+    """What a script of the gallery leaves behind; its pictures are drawn to nowhere."""
+    from matplotlib import pyplot
+
+    matplotlib.use("agg")
+    try:
+        return runpy.run_path(str(EXAMPLES / "gallery" / f"plot_{name}.py"))
+    finally:
+        pyplot.close("all")
+
+
+def test_digits_are_read_best_by_weighed_pixels():
+    accuracy = page("digits")["accuracy"]
+    assert 0.7 < accuracy["textbook"] < 0.8 < accuracy["fast"] < accuracy["auto"]
+
+
+def test_losses_make_tumours_cheaper():
+    found = page("costs")
+    assert all(least < likely for likely, least in found["costs"].values())
+    assert found["with_help"] < found["costs"]["auto"][1] < found["costs"]["textbook"][1]
+
+
+def test_hospitals_are_better_together():
+    found = page("hospitals")
+    assert found["difference"] < 1e-9
+    assert found["wrong"]["together"] == min(found["wrong"].values())
+
+
+def test_messages_are_told_from_spam():
+    assert page("spam")["accuracy"] > 0.97
+
+
+def test_the_bird_is_told_by_its_bill():
+    found = page("penguins")
+    assert found["probability"]["Chinstrap"] > 0.95

@@ -175,7 +175,7 @@ def test_a_model_file_keeps_the_options(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Kernel("sj"), "'silverman', 'nrd0' or a number"),
+        (lambda: Kernel("sj"), "'SJ', 'nrd0', 'silverman', 'ucv' or a number"),
         (lambda: Kernel("nrd0"), "add background=False"),
         (lambda: Kernel(kernel="biweight"), "add background=False"),
         (lambda: Kernel([0.1, 0.2]), "add background=False"),
