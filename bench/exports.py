@@ -17,7 +17,7 @@ MICROSECONDS = 1e-6
 ROWS_AT_ONCE = 10_000
 """What ONNX Runtime is asked at a time: it holds the evidence of all cells at once."""
 
-N_RECORDS, N_KEYS = 2_000, 20
+N_RECORDS, N_KEYS = 10_000, 20
 
 
 def to_python_row(scale: Scale) -> Result:

@@ -66,6 +66,8 @@ def until(done, work):
 ANSWERS = {
     "predict": lambda model: model.predict(ROWS).tolist(),
     "predict_proba": lambda model: model.predict_proba(ROWS).tolist(),
+    "predict_one": lambda model: model.predict_one({"x0": 1.0, "x1": 2.0}),
+    "predict_proba_one": lambda model: model.predict_proba_one({"x0": 1.0, "x1": 2.0}),
     "loss": lambda model: model.predict(ROWS, reject=0.2).tolist(),
     "evidence": lambda model: model.evidence(ROWS).tolist(),
     "explain": lambda model: model.explain(ROWS).fillna("missing").to_dict("list"),
@@ -146,11 +148,13 @@ def test_drop_ins_answer_from_one_state():
 def test_everything_public_takes_the_state_once(make):
     """A public method or property that reads what was learnt goes through `of_one_state`, or reads one attribute."""
     one_attribute = {"schema_", "statistics_", "classes_", "declared_classes_", "n_features_in_", "feature_names_in_"}
-    learning = {"fit", "partial_fit", "forget", "decay", "save", "set_params"}
+    one_attribute |= {"frozen_", "notes_"}
+    learning = {"fit", "partial_fit", "forget", "decay", "save", "set_params", "learn_one", "forget_one"}
+    one_program = {"predict_one", "predict_proba_one"}  # made of one state, and kept by the model itself
     for name in dir(make):
         member = inspect.getattr_static(make, name)
         function = member.fget if isinstance(member, property) else getattr(member, "_method", member)
-        if name.startswith("_") or name in one_attribute | learning or not callable(function):
+        if name.startswith("_") or name in one_attribute | learning | one_program or not callable(function):
             continue
         assert not function.__module__.startswith("naively") or hasattr(function, "__wrapped__"), (
             f"{name} needs @of_one_state"

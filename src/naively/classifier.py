@@ -507,9 +507,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.predict_one({"coat": "plain"})
         'dog'
         """
-        from naively._export.records import learn_one
+        waiting = self.__dict__.get("_records")
+        if waiting is None:  # an import at every call would take as long as all the rest
+            from naively._export.records import waiting_of
 
-        learn_one(self, record, label)
+            waiting = waiting_of(self)
+        waiting.learn(self, record, label)
         return self
 
     def forget_one(self, record: Mapping[str, Any], label: Label) -> Self:
@@ -1129,6 +1132,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         return to_onnx(self, missing)
 
+    @of_one_state
     def plot(self, most: int = 12, axes: Any = None) -> Any:
         """Draw how the columns are distributed in each class, one picture each, the most informative first.
 
@@ -1157,6 +1161,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         return plot_model(self, most, axes)
 
+    @of_one_state
     def report(self, path: PathLike, data: Any = None, *, row: Any = None, title: str | None = None) -> Path:
         """Write a page about the model: one HTML file that works anywhere, offline, and holds no row of the data.
 
@@ -1195,7 +1200,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from naively._report.page import write_report
 
         self._require_classes()
-        return write_report(self._taken(), path, data, row, title)
+        return write_report(self, path, data, row, title)
 
     # -- what was learnt -----------------------------------------------------------------------------------------------
 

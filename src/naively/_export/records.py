@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from naively._export.additive import additive
 from naively._export.python import compiled
-from naively._state import learning_lock
+from naively._schema import Schema
+from naively._state import State, learning_lock
 from naively._table.read import named
 from naively.errors import GapError, InputTypeError, brief
+from naively.statistics._statistics import Statistics
 from naively.typing import Label
 
 if TYPE_CHECKING:
@@ -33,6 +35,25 @@ Shape = tuple[tuple[str, ...], tuple[type, ...]]
 """The keys of a record, and the types of its cells."""
 
 
+class Known(NamedTuple):
+    """What is known of records that a state of a model is sure to take. A thread uses one, whatever others find.
+
+    Parameters
+    ----------
+    schema : Schema
+    statistics : Statistics
+    classes : frozenset
+        The classes of the statistics.
+    shapes : dict
+        The places of the numbers in records of a shape; None where such records are not sure to be taken.
+    """
+
+    schema: Schema
+    statistics: Statistics
+    classes: frozenset[Any]
+    shapes: dict[Shape, list[int] | None]
+
+
 class Waiting:
     """Records that have been taken and not been counted yet.
 
@@ -42,33 +63,32 @@ class Waiting:
         Appending to it is atomic, and it is never replaced, so that no thread's record is lost.
     settling : bool
         Whether some thread is counting records that are no longer among the rows.
-    schema, shapes : Schema and dict
-        The shapes of records that are sure to be taken under that schema, and the places of their numbers.
-    statistics, classes : Statistics and frozenset
-        The classes of these statistics.
+    known : Known, optional
+        Of the state that was last asked about.
     """
 
     def __init__(self) -> None:
         self.rows: deque[tuple[tuple[str, ...], tuple[Any, ...], Label]] = deque()
         self.settling = False
-        self.schema: Any = None
-        self.shapes: dict[Shape, list[int] | None] = {}
-        self.statistics: Any = None
-        self.classes: frozenset[Any] = frozenset()
+        self.known: Known | None = None
 
-
-def learn_one(model: NaiveBayes, record: Mapping[str, Any], label: Label) -> None:
-    """Learn one record: at once where it tells of new columns or classes, else before the next answer."""
-    waiting: Waiting | None = model.__dict__.get("_records")
-    if waiting is None:
-        with learning_lock(model):
-            waiting = model.__dict__.setdefault("_records", Waiting())
-    if type(record) is not dict or not _is_plain(model, waiting, record, label):
+    def learn(self, model: NaiveBayes, record: Mapping[str, Any], label: Label) -> None:
+        """Learn one record: at once where it tells of new columns or classes, else before the next answer."""
+        if type(record) is dict:
+            keys, cells = tuple(record), tuple(record.values())
+            if _is_plain(model, self, keys, cells, label):
+                self.rows.append((keys, cells, label))
+                if len(self.rows) >= MOST_WAITING:
+                    settle(model, self)
+                return
         model.partial_fit(_columns(model, [_checked(record)]), [label])
-        return
-    waiting.rows.append((tuple(record), tuple(record.values()), label))
-    if len(waiting.rows) >= MOST_WAITING:
-        settle(model, waiting)
+
+
+def waiting_of(model: NaiveBayes) -> Waiting:
+    """The records of a model that wait; the same for all threads."""
+    with learning_lock(model):
+        waiting: Waiting = model.__dict__.setdefault("_records", Waiting())
+    return waiting
 
 
 def _checked(record: Any) -> Mapping[str, Any]:
@@ -77,24 +97,27 @@ def _checked(record: Any) -> Mapping[str, Any]:
     return record
 
 
-def _is_plain(model: NaiveBayes, waiting: Waiting, record: dict[str, Any], label: Any) -> bool:
+def _is_plain(model: NaiveBayes, waiting: Waiting, keys: tuple[str, ...], cells: tuple[Any, ...], label: Any) -> bool:
     """Whether a record holds nothing but what the model is sure to take."""
     state = model.__dict__.get("_state")
     if state is None:
         return False
-    if waiting.schema is not state.schema:
-        waiting.schema, waiting.shapes = state.schema, {}
-    if waiting.statistics is not state.statistics:
-        waiting.statistics, waiting.classes = state.statistics, frozenset(state.statistics.classes.tolist())
-    shape = (tuple(record), tuple(map(type, record.values())))
-    if shape not in waiting.shapes:
-        waiting.shapes[shape] = _number_places(model, state, shape)
-    places = waiting.shapes[shape]
-    if places is None or label not in waiting.classes:
+    known = waiting.known
+    if known is None or known.schema is not state.schema or known.statistics is not state.statistics:
+        known = waiting.known = _known_of(state, known)
+    shape = (keys, tuple(map(type, cells)))
+    if shape not in known.shapes:
+        known.shapes[shape] = _number_places(model, state, shape)
+    places = known.shapes[shape]
+    if places is None or label not in known.classes:
         return False
-    cells = tuple(record.values())
     numbers = cells if len(places) == len(cells) else [cells[place] for place in places]
     return bool(sum(map(abs, numbers)) < LARGEST_NUMBER)  # which is not so if one of them is not a number
+
+
+def _known_of(state: State, before: Known | None) -> Known:
+    shapes = {} if before is None or before.schema is not state.schema else before.shapes
+    return Known(state.schema, state.statistics, frozenset(state.statistics.classes.tolist()), shapes)
 
 
 def _number_places(model: NaiveBayes, state: Any, shape: Shape) -> list[int] | None:
@@ -167,9 +190,11 @@ def predict_one(model: NaiveBayes, record: Mapping[str, Any]) -> Label | None:
 
 def _program(model: NaiveBayes) -> dict[str, Any] | None:
     """What answers for single records, made anew when something was learnt or a parameter has changed."""
-    if not model._is_fitted() or not len(model.classes_):
+    if not model._is_fitted():
         return None
     taken = model._taken()
+    if not len(taken.classes_):
+        return None
     scorer, logs = taken._estimated()
     known = model.__dict__.get("_program")
     if known is None or known[0] is not scorer or known[1] is not logs:
