@@ -63,12 +63,16 @@ def _one_kernel(monkeypatch):
     monkeypatch.setenv("NAIVELY_KERNELS", "reference")
 
 
-LEARNS = {"fit", "partial_fit", "forget", "decay", "set_params", "save", "with_statistics"}
+LEARNS = {"fit", "partial_fit", "forget", "decay", "set_params", "save", "with_statistics", "learn_one", "forget_one"}
+DRAWS = {"plot", "report"}
 ARGUMENTS = {
     "impute_proba": lambda X: [X, 1],
     "score": lambda X: [X, Y],
     "rank_features": lambda X: [],
     "log_likelihood": lambda X: [X, Y],
+    "to_sql": lambda X: ["rows"],
+    "predict_one": lambda X: [{}],
+    "predict_proba_one": lambda X: [{}],
 }
 
 
@@ -76,7 +80,11 @@ def handed_out(model, X):
     """All public attributes, and the results of all public methods, that a fitted model has; parameters are not its."""
     given = set(model.get_params())
     for name in dir(model):
-        if name.startswith(("_", "set_")) or name in LEARNS | given | {"get_metadata_routing", "from_parameters"}:
+        if name.startswith(("_", "set_")) or name in LEARNS | DRAWS | given | {
+            "get_metadata_routing",
+            "from_parameters",
+            "frozen",
+        }:
             continue
         try:
             value = getattr(model, name)

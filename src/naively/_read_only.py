@@ -68,6 +68,10 @@ def _make_fields_read_only(value: Any, names: tuple[str, ...]) -> None:
             make_read_only(part)
         elif kind not in UNCHANGEABLE:
             make_read_only(part)
+    held = getattr(value, "__dict__", {})
+    if len(held) > len(names):  # what was computed once, and pickled beside the fields
+        for name in held.keys() - set(names):
+            make_read_only(held[name])
 
 
 def in_c_order(value: Any) -> Any:

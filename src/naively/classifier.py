@@ -1102,7 +1102,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         It has an input of shape (rows, 1) for each column, by its name: float64 for numbers and booleans, in which NaN
         is missing, and text for labels. A model of an array of numbers has the one input "X". The outputs are `label`
-        and `probabilities`. A number that the model would refuse, infinity for example, is read as missing.
+        and `probabilities` (with an underscore before it if a column has that name). A number that the model would
+        refuse, infinity for example, is read as missing.
 
         Parameters
         ----------

@@ -82,3 +82,9 @@ def test_hostile_names_are_names_of_inputs():
     session = session_of(MODELS["textbook"][0], missing=MISSING)
     assert [given.name for given in session.get_inputs()] == NAMES
     assert LABELS[0] in MODELS["textbook"][0].parameters()[NAMES[3]]["probability"]
+
+
+def test_a_column_may_have_the_name_of_an_output():
+    rows = {"label": ["a", "b", "a", "b"], "probabilities": [1.0, 2.0, 1.5, 4.0]}
+    graph = NaiveBayes("textbook", smoothing=1).fit(rows, ["u", "v", "u", "v"]).to_onnx()
+    assert [one.name for one in graph.graph.output] == ["_label", "_probabilities"]

@@ -282,8 +282,15 @@ class _Graph:
             best = self.node("ReduceMax", scores, axes=[1])
             scores = self.node("Where", self.node("IsInf", best), self.constant(self.form.prior[None, :]), scores)
         best = self.node("ArgMax", scores, axis=1, keepdims=0)
-        label = self.node("Gather", self.constant(self._classes()), best, axis=0, output="label")
-        return label, self.node("Softmax", scores, axis=1, output="probabilities")
+        label = self.node("Gather", self.constant(self._classes()), best, axis=0, output=self._output("label"))
+        return label, self.node("Softmax", scores, axis=1, output=self._output("probabilities"))
+
+    def _output(self, name: str) -> str:
+        """The name of an output, with underscores before it while a column has that name."""
+        taken = {one.name for one in self.inputs}
+        while name in taken:
+            name = f"_{name}"
+        return name
 
 
 def _is_text(column: ColumnTable) -> bool:

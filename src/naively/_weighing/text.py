@@ -259,7 +259,7 @@ class TextEvidence:
     @cached_property
     def answering(self) -> TextEvidence:
         """The evidence without the texts that it was fitted on."""
-        return replace(self, kept=None)
+        return self if self.kept is None else replace(self, kept=None)
 
     @property
     def score_names(self) -> list[str]:

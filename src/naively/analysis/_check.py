@@ -378,7 +378,8 @@ def _compared_with(schema: Schema, statistics: Statistics) -> dict[int, Learnt]:
 
 def _learnt_labels(values: Values, declared: Sequence[Label], missing: float) -> Learnt:
     weight = values.weights.sum(axis=0)
-    once = float(weight[weight <= 1].sum() / weight.sum())  # Good and Turing: so many are new every time
+    total = float(weight.sum()) or 1.0
+    once = float(weight[weight <= 1].sum()) / total  # Good and Turing: so many are new every time
     return Learnt(frozenset([*values.values, *declared]), once, None, missing)
 
 
