@@ -79,15 +79,15 @@ class e1071(_OtherSystem):  # noqa: N801
     array([[0., 1.]])
     >>> print(str(model).partition("Conditional")[2])
      probabilities:
-           weight
-    Y       [,1]      [,2]
-      cat  4.600 0.5656854
-      dog 27.500 4.9497475
+         weight
+    Y     [,1]      [,2]
+      cat  4.6 0.5656854
+      dog 27.5 4.9497475
     <BLANKLINE>
-           coat
-    Y       plain striped
-      cat     0.5     0.5
-      dog     1.0     0.0
+         coat
+    Y     plain striped
+      cat   0.5     0.5
+      dog   1.0     0.0
     <BLANKLINE>
     """
 

@@ -9,6 +9,9 @@ import numpy as np
 
 from naively.typing import FloatArray, IntArray
 
+FEW_ROWS = 200
+"""With more rows, cross-fitting sees what was fitted to chance."""
+
 CERTAIN_GAIN = 8.0
 """Nats over the prior, of all left-out rows together, from which on answers are believed in full."""
 
@@ -45,10 +48,12 @@ def believed(
 ) -> float:
     """How far left-out answers (rows, classes) are to be believed beside the prior, from 0 to 1.
 
-    What is chosen on few rows may fit chance, and cross-fitting does not see all of it: answers that gain fewer than
-    `CERTAIN_GAIN` nats over the prior, on all rows together, count in proportion to what they gain. Each of `n_fitted`
+    What is chosen on no more than `FEW_ROWS` rows may fit chance, and cross-fitting does not see all of it: answers
+    that gain fewer than `CERTAIN_GAIN` nats over the prior, on all rows together, count in proportion to what they gain. Each of `n_fitted`
     parameters that were fitted to these very answers has gained a nat by that.
     """
+    if row_weights.sum() > FEW_ROWS:
+        return 1.0
     gain = log_loss(log_prior, target, row_weights) - log_loss(log_proba, target, row_weights) - n_fitted
     return float(np.clip(gain / CERTAIN_GAIN, 0.0, 1.0))
 

@@ -53,7 +53,7 @@ def polynomial(node: ast.expr, parameters: Mapping[str, FloatArray], anchor: flo
     Examples
     --------
     >>> constant, slope, curve = polynomial(parsed("-square(x - mean) / (2 * v)"), {"mean": 3.0, "v": 0.5}, anchor=1.0)
-    >>> constant, slope, curve
+    >>> float(constant), float(slope), float(curve)
     (-4.0, 4.0, -1.0)
     """
     if not depends_on_x(node):

@@ -84,7 +84,7 @@ def gaps() -> dict[str, dict[str, str]]:
     >>> gaps()["kernel"]["uncertain"]
     'has no posterior distribution in closed form'
     >>> sorted(gaps()["exponential"])
-    ['as_member']
+    ['as_member', 'log_marginal_likelihood']
     """
     return {name: _gaps_of(family) for name, family in FAMILIES.items()}
 
