@@ -49,8 +49,8 @@ def believed(
     """How far left-out answers (rows, classes) are to be believed beside the prior, from 0 to 1.
 
     What is chosen on no more than `FEW_ROWS` rows may fit chance, and cross-fitting does not see all of it: answers
-    that gain fewer than `CERTAIN_GAIN` nats over the prior, on all rows together, count in proportion to what they gain. Each of `n_fitted`
-    parameters that were fitted to these very answers has gained a nat by that.
+    that gain fewer than `CERTAIN_GAIN` nats over the prior, on all rows together, count in proportion to what they
+    gain. Each of `n_fitted` parameters that were fitted to these very answers has gained a nat by that.
     """
     if row_weights.sum() > FEW_ROWS:
         return 1.0
