@@ -1,7 +1,6 @@
 """What all tests share: the Hypothesis profiles and the choice of kernels."""
 
 import os
-import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,11 +30,3 @@ def kernels(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NAIVELY_KERNELS", request.param)
         yield request.param
-
-
-@pytest.fixture(autouse=True)
-def no_open_figures():
-    """Close the figures that a test has drawn: matplotlib warns of many, whichever test draws the next."""
-    yield
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
