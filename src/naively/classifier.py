@@ -42,7 +42,7 @@ from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
 from naively._state import State, learning_lock, of_one_state
 from naively._table.device import device_labels, is_on_device, on_host
-from naively._table.labels import exact_array
+from naively._table.labels import exact_labels
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
 from naively._table.table import SparseTable, Table, require_rows
@@ -2204,7 +2204,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "The model's prior differs from row to row, so new rows have none. Give one prior."
                 )
             return rng.choice(len(self.classes_), size=int(n), p=prior).astype(np.int64)
-        labels = exact_array(y)
+        labels = exact_labels(y)
         if labels.ndim == 0:
             return np.full(int(n), self._class_code(labels.item(), "y"), dtype=np.int64)
         if labels.shape != (int(n),):
