@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
-from naively._export.formulas import Node, formula_trees
+from naively.families._formulas import Node, formula_trees
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
