@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from naively._export.sql import SQLModel
     from naively.analysis._steps import Steps
     from naively.analysis._summary import ModelSummary
+    from naively.analysis._tables import ConditionalTables
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -992,6 +993,55 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         self._require_fitted()
         return summary(self)
+
+    @of_one_state
+    def tables(self) -> ConditionalTables:
+        """The class prior and the tables of P(x | y), as R prints them: what each class expects of each column.
+
+        Labels have the probability of each value; numbers their mean and standard deviation, or the parameters of
+        their family; bins the probability of each. They are computed from what was counted alone, so that they come at
+        once.
+
+        Returns
+        -------
+        ConditionalTables
+            It prints as `print` of R's ``e1071::naiveBayes`` does; ``tables["coat"]`` is the table of a column, and
+            `frame()` has a row for each column, parameter (and value) and class.
+
+        Notes
+        -----
+        In "textbook" these are the parameters that the model answers with, as in `parameters`. The recipes "fast",
+        "auto" and "strong" answer with more than such a table can hold, see `log_odds`: shown is what they start from,
+        the smoothed probabilities of labels (of the default smoothing, those with one pseudo-row), and of numbers the
+        mean and the standard deviation. `Kernel` and `Stacked` columns have these, too, in any recipe. Prose is shown
+        by `top_words`.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", "plain"], "weight": [4.0, 5.0, 20.0, 31.0]}
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "cat", "dog", "dog"])
+        >>> model.tables()
+        A-priori probabilities:
+        Y
+        cat dog
+        0.5 0.5
+        <BLANKLINE>
+        Conditional probabilities:
+        <BLANKLINE>
+             coat
+        Y     plain striped
+          cat  0.50    0.50
+          dog  0.75    0.25
+        <BLANKLINE>
+             weight
+        Y     mean  sd
+          cat  4.5 0.5
+          dog 25.5 5.5
+        """
+        from naively.analysis._tables import conditional_tables
+
+        self._require_fitted()
+        return conditional_tables(self)
 
     def _repr_html_inner(self) -> str:
         """What notebooks show: the summary of a fitted model, else its parameters."""
