@@ -534,7 +534,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.forget_one({"coat": "striped"}, "cat").class_count_.tolist()
         [1.0, 1.0]
         """
-        return self.forget({name: [record.get(name)] for name in self.schema_.names}, [label])
+        from naively._export.records import waiting_of
+
+        waiting_of(self).forget(self, record, label)
+        return self
 
     def predict_one(self, record: Mapping[str, Any]) -> Label | None:
         """The most probable class of one record; None before anything was learnt.
