@@ -43,6 +43,88 @@ extern "C" __global__ void count_in_memory(
 }
 
 #if LANES
+// Bytes below `size`, a power of two: each thread counts for itself in shared memory, one byte for each count, without
+// atomic operations; four columns to a load. Threads of a warp have their own banks, and the counts of a word's four
+// columns are four bytes of one thread's words, so that they never meet. Before a byte can overflow the block adds them up.
+// The lanes of a row divide a warp, as in `count_bytes`.
+#define ROUNDS 31  // of eight rows each: 248 at most in a byte
+
+extern "C" __global__ void __launch_bounds__(1024) count_small_bytes(
+    const unsigned* __restrict__ quads, int quads_per_row, const int* __restrict__ codes, int64 n_rows, int n_classes,
+    int size, uint64* __restrict__ table, int* __restrict__ too_large
+) {
+    extern __shared__ unsigned words[];  // (n_classes * size, threads), then totals (n_classes * size, 32, 4)
+    const int n_cells = n_classes * size, threads = blockDim.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    unsigned* totals = words + n_cells * threads;
+    for (int i = threadIdx.x; i < n_cells * threads; i += threads) words[i] = 0;
+    for (int i = threadIdx.x; i < n_cells * 128; i += threads) totals[i] = 0;
+    __syncthreads();
+    const int lanes_per_row = min(quads_per_row, 32);
+    const int quad = blockIdx.y * 32 + lane % lanes_per_row;
+    const bool on = quad < quads_per_row;
+    const unsigned mask = (unsigned)size - 1;
+    unsigned char* mine = (unsigned char*)(words + threadIdx.x);
+    unsigned seen = 0;
+    // a thread has eight rows that follow each other, then those of the next round
+    const int64 step = (int64)gridDim.x * (threads / lanes_per_row) * 8;
+    int64 row = ((int64)blockIdx.x * (threads / lanes_per_row) + threadIdx.x / lanes_per_row) * 8;
+    for (int64 done = 0; done < n_rows; done += ROUNDS * step) {
+        for (int round = 0; round < ROUNDS; round++, row += step) {
+            if (!on || row >= n_rows) continue;
+            unsigned loaded[8];
+            int code[8];
+            const bool whole = row + 8 <= n_rows;
+            if (whole) {
+                *(int4*)code = __ldg((const int4*)(codes + row));
+                *(int4*)(code + 4) = __ldg((const int4*)(codes + row + 4));
+            }
+#pragma unroll
+            for (int u = 0; u < 8; u++) {
+                const bool there = row + u < n_rows;
+                if (!whole) code[u] = there ? codes[row + u] : -1;
+                loaded[u] = there ? __ldcs(quads + (row + u) * quads_per_row + quad) : 0;
+            }
+#pragma unroll
+            for (int u = 0; u < 8; u++) {
+                if (code[u] < 0) continue;
+                seen |= loaded[u];
+                unsigned char *at[4], count[4];
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    at[j] = mine + (code[u] * size + ((loaded[u] >> (8 * j)) & mask)) * threads * 4 + j;
+                    count[j] = *at[j];
+                }
+#pragma unroll
+                for (int j = 0; j < 4; j++) *at[j] = count[j] + 1;
+            }
+        }
+        __syncthreads();
+        for (int cell = warp; cell < n_cells; cell += threads / 32) {
+            unsigned even = 0, odd = 0;  // two sums of 16 bits each: at most 32 words of 248
+            for (int i = lane; i < threads; i += 32) {
+                const unsigned word = words[cell * threads + i];
+                even += word & 0x00ff00ffu;
+                odd += (word >> 8) & 0x00ff00ffu;
+                words[cell * threads + i] = 0;
+            }
+            uint4* total = (uint4*)totals + cell * 32 + lane;
+            uint4 sum = *total;
+            sum.x += even & 0xffffu;
+            sum.y += odd & 0xffffu;
+            sum.z += even >> 16;
+            sum.w += odd >> 16;
+            *total = sum;
+        }
+        __syncthreads();
+    }
+    for (int i = threadIdx.x; i < n_cells * 128; i += threads) {
+        const int j = i % 4, column = 4 * (blockIdx.y * 32 + i / 4 % 32 % lanes_per_row) + j;
+        const int value = i / 128 % size, code = i / 128 / size;
+        if (totals[i]) atomicAdd(&table[((int64)code * quads_per_row * 4 + column) * size + value], (uint64)totals[i]);
+    }
+    if (seen & ~(mask * 0x01010101u)) *too_large = 1;
+}
+
 // Bytes, four columns to a load: `n_columns` is a multiple of 4 and the columns are neighbours. A lane always sees the
 // same four columns, since 32 lanes step over whole rows or over whole fourths of one. All columns have `size` values
 // from 0 on and one cell for what is outside.

@@ -6,7 +6,9 @@ __device__ __forceinline__ uint64 mixed(uint64 bits) {
     return bits ^ (bits >> 31);
 }
 
-// A warp adds up the hashes of eight rows.
+// A warp adds up the hashes of eight rows. First every lane has a part of each; then lanes give away half of the rows
+// that they have parts of, and take the other half, until each has parts of one row: a third of the exchanges that a sum
+// over the lanes for every row would take.
 extern "C" __global__ void row_hashes(
     const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns,
     const uint64* __restrict__ salts, int64 n_rows, uint64* __restrict__ hashes
@@ -27,10 +29,18 @@ extern "C" __global__ void row_hashes(
                     hash[r] += mixed((uint64)__double_as_longlong(as_double(loaded[r]) + 0.0) ^ salt);
         }
 #pragma unroll
-        for (int r = 0; r < 8; r++) {
-            for (int step = 16; step; step >>= 1) hash[r] += __shfl_xor_sync(~0u, hash[r], step);
-            if (lane == r && base + r < n_rows) hashes[base + r] = hash[r];
+        for (int half = 4; half; half >>= 1) {  // rows that a lane keeps; it exchanges with the lane 4 * half away
+            const bool upper = lane & (4 * half);
+#pragma unroll
+            for (int r = 0; r < half; r++) {
+                const uint64 given = upper ? hash[r] : hash[r + half], kept = upper ? hash[r + half] : hash[r];
+                hash[r] = kept + __shfl_xor_sync(~0u, given, 4 * half);
+            }
         }
+        hash[0] += __shfl_xor_sync(~0u, hash[0], 2);
+        hash[0] += __shfl_xor_sync(~0u, hash[0], 1);
+        const int64 row = base + (lane >> 2);
+        if ((lane & 3) == 0 && row < n_rows) hashes[row] = hash[0];
     }
 }
 
