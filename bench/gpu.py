@@ -219,6 +219,30 @@ def auto(report: Report, n: int, d: int = 64, k: int = 10) -> None:
     print(f"(histograms {histogram:.1f} ms, kept rows {kept:.1f} ms)", flush=True)
 
 
+def streamed(report: Report, n: int, d: int = 64, k: int = 10) -> None:
+    """Rows that come from the memory of the host, piece by piece."""
+    import cupy
+    import cupyx
+
+    from naively import NaiveBayes
+    from naively.engines.gpu import chunks
+
+    some = np.random.default_rng(0).standard_normal((n // 16, d), dtype=np.float32)
+    X, y = np.tile(some, (16, 1)), np.arange(n // 16 * 16) % k
+    locked = cupyx.empty_pinned(some.shape, dtype=some.dtype)
+    locked[:] = some
+    there = cupy.empty_like(some)
+    floor = 16 * milliseconds(lambda: there.set(locked))
+    ours = milliseconds(lambda: NaiveBayes("textbook").fit(chunks(X, y)), 3)
+
+    def one_after_the_other() -> None:
+        for start in range(0, len(X), len(some)):
+            NaiveBayes("textbook").fit(cupy.asarray(X[start : start + len(some)]), y[start : start + len(some)])
+
+    peer = milliseconds(one_after_the_other, 1)
+    report.row(f"fit of {n // 10**6}M x {d} float32 on the host (floor: the copy)", floor, ours, 2, peer)
+
+
 def main() -> None:
     """Run all rows."""
     small = 50 if "--quick" in sys.argv else 1
@@ -229,6 +253,7 @@ def main() -> None:
     scores(report, 40_000_000 // small)
     auto(report, 40_000_000 // small)
     sparse(report, 200_000_000 // small)
+    streamed(report, 8_000_000 // small)
 
 
 if __name__ == "__main__":

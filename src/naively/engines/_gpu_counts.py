@@ -19,8 +19,12 @@ def count_categories(rows: DeviceRows, names: tuple[str, ...], positions: IntArr
     there = np.flatnonzero(positions >= 0)
     labels: list[list[Any]] = [[] for _ in names]
     tables = [Sum.zeros((rows.n_classes, 0)) for _ in names]
+    if len(there) == len(positions) > 0:
+        bytes_found = _counted_bytes(rows, names, positions)
+        if bytes_found is not None:
+            return bytes_found
     if len(there):
-        found = _counted_bytes(rows, positions[there]) or _counted_window(rows, positions[there])
+        found = _counted_window(rows, positions[there])
         if found is None:
             return None
         for place, (low, table) in zip(there.tolist(), found, strict=True):
@@ -35,7 +39,7 @@ Window = list[tuple[int, Sum]]
 """First value and table (classes, values) of each column."""
 
 
-def _counted_bytes(rows: DeviceRows, positions: IntArray) -> Window | None:
+def _counted_bytes(rows: DeviceRows, names: tuple[str, ...], positions: IntArray) -> Counts | None:
     """Counts of small bytes, four columns to a load; None where the columns are not of that kind."""
     values = rows.table.values
     n_columns = len(positions)
@@ -45,36 +49,34 @@ def _counted_bytes(rows: DeviceRows, positions: IntArray) -> Window | None:
     if rows.weights is not None or values.dtype != np.uint8 or not (contiguous and aligned):
         return None
     size = int(values[:: max(1, rows.n_rows // 4096)].max()) + 1
-    table = _counted_privately(rows, n_quads, 1 << (size - 1).bit_length())
+    table = _counted_in_pairs(rows, n_quads, max(size, 2))
     if table is None:
         table = _counted_by_lanes(rows, n_quads, size)
     if table is None:
         return None
-    counted = rows.as_sum(table)
-    return [(0, counted[:, place]) for place in range(n_columns)]
+    counted = rows.as_sum(table).high
+    used = np.asarray(counted.any(axis=0))
+    categories = tuple(tuple(np.flatnonzero(one).tolist()) for one in used)
+    return Counts(names, categories, Sum(counted[:, used]))
 
 
-def _counted_privately(rows: DeviceRows, n_quads: int, size: int) -> Any:
-    """Counts (classes, columns, values below `size`), each thread for itself; None where there is no room for that."""
+def _counted_in_pairs(rows: DeviceRows, n_quads: int, size: int) -> Any:
+    """Counts (classes, columns, values below `size`), two columns at a time; None where there is no room for that."""
     import cupy
 
-    n_cells, codes = rows.n_classes * size, rows.codes
-    bytes_for = {threads: 4 * n_cells * (threads + 128) for threads in (1024, 512, 256)}
-    threads = next((one for one, needed in bytes_for.items() if needed <= rows.shared_bytes), None)
-    if threads is None:
+    bits = (size - 1).bit_length()
+    shared = 4 * 32 * rows.n_classes * (2 * 4**bits + 4 * 2**bits)
+    if shared > rows.shared_bytes:
         return None
-    if codes.data.ptr % 16:
-        codes = codes.copy()
-    found = cupy.zeros(rows.n_classes * n_quads * 4 * size + 1, dtype=cupy.uint64)  # the last: some were larger
-    count = rows.kernel("counts", "count_small_bytes", WEIGHTED=0, LANES=1)
-    count.max_dynamic_shared_size_bytes = max(bytes_for[threads], 49152)
-    n_resident = rows.n_processors * max(1, min(2048 // threads, rows.shared_bytes // (bytes_for[threads] + 1024)))
-    n_blocks = min(n_resident, -(-max(rows.n_rows, 1) // 256))
-    sizes = (np.int64(rows.n_rows), np.int32(rows.n_classes), np.int32(size))
-    arguments = (rows.table.values.view(cupy.uint32), np.int32(n_quads), codes, *sizes, found, found[-1:])
-    count((n_blocks, -(-n_quads // 32)), (threads,), arguments, shared_mem=bytes_for[threads])
+    found = cupy.zeros(rows.n_classes * n_quads * 4 * 2**bits + 1, dtype=cupy.uint64)  # the last: some were larger
+    count = rows.kernel("counts", "count_byte_pairs", WEIGHTED=0, LANES=1)
+    count.max_dynamic_shared_size_bytes = max(shared, 49152)
+    n_resident = rows.n_processors * max(1, min(2, rows.shared_bytes // (shared + 1024)))
+    sizes = (np.int64(rows.n_rows), np.int32(rows.n_classes), np.int32(bits))
+    arguments = (rows.table.values.view(cupy.uint32), np.int32(n_quads), rows.codes, *sizes, found, found[-1:])
+    count((n_resident, -(-n_quads // 32)), (1024,), arguments, shared_mem=shared)
     table = on_host(found)
-    return None if table[-1] else table[:-1].reshape(rows.n_classes, n_quads * 4, size)
+    return None if table[-1] else table[:-1].reshape(rows.n_classes, n_quads * 4, 2**bits)
 
 
 def _counted_by_lanes(rows: DeviceRows, n_quads: int, size: int) -> Any:

@@ -8,9 +8,9 @@ import numpy as np
 
 from naively._table.device import on_host
 from naively.engines._gpu_rows import LARGEST_TABLE_BYTES, DeviceRows, row_major
-from naively.statistics._histogram import CAP, Histogram, Histograms, within_cap
+from naively.statistics._histogram import CAP, Histogram, Histograms
 from naively.statistics.base import Summary
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import AnyArray, IntArray
 
 SAMPLE_ROWS = 1 << 17
 """Levels and windows are chosen by about so many rows."""
@@ -49,12 +49,12 @@ def _histograms_of(rows: DeviceRows, positions: IntArray, cap: int, n_slots: int
     found: dict[int, Histogram] = {}
     left = np.arange(len(positions))
     while len(left):
-        tables = _filled(rows, positions[left], windows[left], n_slots)
-        full = tables.pop() > _most(n_slots)
-        for place, (keys, cells) in enumerate(_sorted_cells(*tables, windows[left], rows)):
+        table, slots, counts, occupied = _filled(rows, positions[left], windows[left], n_slots)
+        full = occupied > _most(n_slots)
+        cells = _sorted_cells(table, slots, counts, windows[left])
+        for place, histogram in enumerate(_within_cap(*cells, windows["level"][left], cap, rows)):
             if not full[place]:
-                level = int(windows["level"][left[place]])
-                found[int(left[place])] = within_cap(level, keys, cells, cap)
+                found[int(left[place])] = histogram
         left = left[full]
         windows["level"][left] += 1
         windows["size"][left] = 0  # by their keys alone: a window is one of its level
@@ -99,7 +99,7 @@ def _options(rows: DeviceRows) -> dict[str, Any]:
     }
 
 
-def _filled(rows: DeviceRows, positions: IntArray, windows: AnyArray, n_slots: int) -> list[Any]:
+def _filled(rows: DeviceRows, positions: IntArray, windows: AnyArray, n_slots: int) -> tuple[Any, Any, Any, AnyArray]:
     """What was counted of each column.
 
     Counts (columns, classes, cells) of the windows; the hash tables of what is outside, keys (columns, slots) and
@@ -132,13 +132,11 @@ def _filled(rows: DeviceRows, positions: IntArray, windows: AnyArray, n_slots: i
         ),
         shared_mem=shared,
     )  # fmt: skip
-    return [table, slots, counts, on_host(occupied)]
+    return table, slots, counts, on_host(occupied)
 
 
-def _sorted_cells(
-    table: Any, slots: Any, counts: Any, windows: AnyArray, rows: DeviceRows
-) -> list[tuple[IntArray, FloatArray]]:
-    """The keys of each column, ascending, and their counts (classes, cells)."""
+def _sorted_cells(table: Any, slots: Any, counts: Any, windows: AnyArray) -> tuple[Any, Any, Any]:
+    """Columns and keys of all cells, ascending, and their counts (cells, classes), on the GPU."""
     import cupy
 
     outside, slot = cupy.nonzero(slots != FREE)
@@ -147,11 +145,7 @@ def _sorted_cells(
     column = cupy.concatenate([outside, inside])
     cells = cupy.concatenate([counts[outside, slot], table.transpose(0, 2, 1)[inside, cell].astype(counts.dtype)])
     order = cupy.lexsort(cupy.stack([keys, column]))
-    all_keys, of_column = on_host(keys[order]), on_host(column[order])
-    found = rows.as_sum(cells[order]).high
-    bounds = np.searchsorted(of_column, np.arange(len(windows) + 1))
-    pairs = zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-    return [_merged(all_keys[start:stop], found[start:stop]) for start, stop in pairs]
+    return column[order], keys[order], cells[order]
 
 
 def _keys_of(column: Any, cell: Any, windows: AnyArray) -> Any:
@@ -167,9 +161,35 @@ def _keys_of(column: Any, cell: Any, windows: AnyArray) -> Any:
     return cupy.where(cell == 0, 0, cupy.where(below < 0, positive, negative))
 
 
-def _merged(keys: IntArray, cells: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Keys, each once, and counts (classes, cells): zero, and what is as near to it as to share its key, come apart."""
-    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.empty(0, np.int64)
-    if len(first) < len(keys):
-        keys, cells = keys[first], np.add.reduceat(cells, first, axis=0)
-    return keys, np.ascontiguousarray(cells.T)
+def _within_cap(column: Any, keys: Any, cells: Any, levels: IntArray, cap: int, rows: DeviceRows) -> list[Histogram]:
+    """Histograms of sorted cells, each on the finest level on which at most `cap` cells are occupied.
+
+    Keys that come twice (of zero, and of what is as near to it as to share its key) become one.
+    """
+    import cupy
+    import cupyx
+
+    if not len(keys):
+        return [Histogram.empty(rows.n_classes, cap) for _ in levels]
+    n_columns, n_bits = len(levels), 65
+    begins_column = cupy.ones(len(keys), dtype=bool)
+    begins_column[1:] = column[1:] != column[:-1]
+    length = cupy.zeros(len(keys), dtype=cupy.int64)  # of the bits in which a key differs from the one before
+    length[1:] = cupy.ElementwiseKernel("uint64 x", "int64 n", "n = 64 - __clzll((long long)x)", "bit_length")(
+        (keys[1:] ^ keys[:-1]).view(cupy.uint64)
+    )
+    length[begins_column] = n_bits - 1  # it has a cell of its own on every level
+    n_of_length = on_host(cupy.bincount(column * n_bits + length, minlength=n_columns * n_bits))
+    n_longer = np.cumsum(n_of_length.reshape(n_columns, n_bits)[:, ::-1], axis=1)[:, ::-1]  # or as long
+    coarser = np.argmax(np.concatenate([n_longer[:, 1:] <= cap, np.ones((n_columns, 1), bool)], axis=1), axis=1)
+    first = length > cupy.asarray(coarser)[column]
+    place = cupy.flatnonzero(first)
+    summed = cupy.zeros((len(place), rows.n_classes), dtype=cupy.uint64)
+    cupyx.scatter_add(summed, cupy.cumsum(first) - 1, cells.astype(cupy.uint64))  # whole numbers: in any order
+    counts = rows.as_sum(cupy.ascontiguousarray(summed.T)).high
+    kept, of_column = on_host((keys >> cupy.asarray(coarser)[column])[place]), on_host(column[place])
+    bounds = np.searchsorted(of_column, np.arange(n_columns + 1))
+    return [
+        Histogram(int(level), kept[start:stop], counts[:, start:stop], cap)
+        for level, start, stop in zip(levels + coarser, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ]

@@ -19,12 +19,14 @@ from naively.typing import AnyArray, IntArray
 def keep_rows(rows: DeviceRows, schema: Schema, positions: IntArray | None, capacity: int) -> KeptRows:
     """The kept rows: those that may be among them by their hash go to the host, which chooses."""
     there = np.arange(len(schema.names)) if positions is None else positions
-    candidates = _candidates(rows, _hashes(rows, schema, there), capacity)
+    hashes = _hashes(rows, schema, there)
+    candidates = _candidates(rows, hashes, capacity)
     table = rows.table.host_rows(candidates)
     codes = on_host(rows.codes[candidates]).astype(np.int64)
     weights = None if rows.weights is None else on_host(rows.weights[candidates])
     chosen = Rows(table, codes, weights, Sum.zeros(rows.n_classes), 1)
-    return sample_rows(chosen, schema, positions, capacity)
+    numeric = all(schema.is_numeric(place) for place in np.flatnonzero(there >= 0).tolist())
+    return sample_rows(chosen, schema, positions, capacity, on_host(hashes[candidates]) if numeric else None)
 
 
 def _hashes(rows: DeviceRows, schema: Schema, there: IntArray) -> Any:

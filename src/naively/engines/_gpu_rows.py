@@ -90,29 +90,34 @@ class DeviceRows:
 
     def as_sum(self, counts: Any) -> Sum:
         """Counted units as weights."""
+        if self.weights is None:
+            return Sum(on_host(counts).astype(np.float64))
         whole = on_host(counts).astype(np.uint64)
         high = whole.astype(np.float64)
-        if self.weights is None:
-            return Sum(high)
         rest = (whole - high.astype(np.uint64)).astype(np.int64).astype(np.float64)  # what float64 does not hold
         return Sum.of_parts(high * self.unit, rest * self.unit)
 
     @cached_property
     def class_weight(self) -> Sum:
-        """The weight of each class."""
+        """The weight of each class; a light one is known as well as a heavy one: what units leave out is added, too."""
         import cupy
 
-        weighted = int(self.weights is not None)
-        table = cupy.zeros((1 if weighted else 64, self.n_classes), dtype=cupy.uint64)
-        count = self.kernel("counts", "count_codes", WEIGHTED=weighted, LANES=0)
-        arguments = (
-            self.codes,
-            self.units if weighted else self.codes,
-            np.int64(self.n_rows),
-            np.int32(self.n_classes),
-        )
-        count((self.n_blocks,), (256,), (*arguments, table))
-        return self.as_sum(table.sum(axis=0))
+        if self.weights is None:
+            return self.as_sum(self._units_of_class(self.codes, 64))
+        finer = self.unit * 2.0**-30
+        rest = cupy.rint((self.weights - self.units.astype(cupy.float64) * self.unit) / finer).astype(cupy.int64)
+        left_out = on_host(self._units_of_class(rest, 1)).view(np.int64).astype(np.float64) * finer
+        return self.as_sum(self._units_of_class(self.units, 1)) + Sum(left_out)
+
+    def _units_of_class(self, units: Any, n_copies: int) -> Any:
+        """The units of each class; without weights, the number of rows."""
+        import cupy
+
+        table = cupy.zeros((n_copies, self.n_classes), dtype=cupy.uint64)
+        count = self.kernel("counts", "count_codes", WEIGHTED=int(self.weights is not None), LANES=0)
+        sizes = (np.int64(self.n_rows), np.int32(self.n_classes))
+        count((self.n_blocks,), (256,), (self.codes, units, *sizes, table))
+        return table.sum(axis=0)
 
     @cached_property
     def n_of_class(self) -> IntArray:
@@ -134,7 +139,7 @@ class DeviceRows:
         import cupy
 
         begins = cupy.asarray(np.concatenate([[0], np.cumsum(self.n_of_class)]))
-        room = 8 * self.n_classes
+        room = 12 * self.n_classes
         if room > self.shared_bytes:
             order = cupy.argsort(self.codes)
             narrow = cupy.uint32 if self.row_type == "unsigned int" else cupy.int64

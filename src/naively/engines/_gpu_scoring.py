@@ -22,6 +22,9 @@ COLUMN = np.dtype(
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
 
+STAGES, BLOCKS = 4, 6
+"""How far `multiply_polynomials` reads ahead, and how many blocks of it a multiprocessor is to run at once."""
+
 MOST_CLASSES = 16
 """Classes whose scores a thread holds; more are scored in several passes."""
 
@@ -221,17 +224,18 @@ class DeviceScorer:
         """Whether the tensor cores can multiply the rows: they must take float64, and rows be read by 16 bytes."""
         import cupy
 
-        values = table.values
+        values: Any = table.values
         aligned = values.data.ptr % 16 == 0 and values.strides[0] % 16 == 0 and values.strides[1] == values.itemsize
         whole = table.n_columns * values.itemsize % 16 == 0
-        room = self._room(table) <= cupy.cuda.Device(self.device).attributes["MaxSharedMemoryPerBlockOptin"] // 2
-        return aligned and whole and room and int(cupy.cuda.Device(self.device).compute_capability) >= 90
+        device = cupy.cuda.Device(self.device)
+        room = self._room(table) <= device.attributes["MaxSharedMemoryPerBlockOptin"]
+        return bool(aligned and whole and room) and int(device.compute_capability) >= 90
 
     def _room(self, table: DeviceTable) -> int:
-        """The shared memory that coefficients and anchors take."""
+        """The shared memory that cells on their way, coefficients and anchors take."""
         step = 64 // table.values.itemsize
         n_steps = -(-table.n_columns // step)
-        return n_steps * (step // 4 * self._tiles * 512 + 8 * step)
+        return STAGES * 4096 + n_steps * (step // 4 * self._tiles * 512 + 8 * step)
 
     @property
     def _tiles(self) -> int:
@@ -246,8 +250,10 @@ class DeviceScorer:
             "polynomials", "multiply_polynomials", self.device, TILES=self._tiles, OUT=out_type, **table.c_type
         )
         add.max_dynamic_shared_size_bytes = max(room, 49152)
-        n_resident = 4 * int(cupy.cuda.Device(self.device).attributes["MultiProcessorCount"])
-        blocks = (min(n_resident, -(-table.n_rows // 128)), -(-self.model.n_classes // (8 * self._tiles)))
+        attributes = cupy.cuda.Device(self.device).attributes
+        of_memory = attributes["MaxSharedMemoryPerMultiprocessor"] // (room + 1024)
+        n_resident = max(1, min(BLOCKS, of_memory)) * attributes["MultiProcessorCount"]
+        blocks = (min(n_resident, -(-table.n_rows // 64)), -(-self.model.n_classes // (8 * self._tiles)))
         stride = np.int64(values.strides[0] // values.itemsize)
         rows = (values, stride, np.int64(table.n_rows), self.anchors, np.int32(table.n_columns))
         add(blocks, (128,), (*rows, self.polynomials, self.constants, *ends), shared_mem=room)

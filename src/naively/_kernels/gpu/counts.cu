@@ -43,86 +43,59 @@ extern "C" __global__ void count_in_memory(
 }
 
 #if LANES
-// Bytes below `size`, a power of two: each thread counts for itself in shared memory, one byte for each count, without
-// atomic operations; four columns to a load. Threads of a warp have their own banks, and the counts of a word's four
-// columns are four bytes of one thread's words, so that they never meet. Before a byte can overflow the block adds them up.
-// The lanes of a row divide a warp, as in `count_bytes`.
-#define ROUNDS 31  // of eight rows each: 248 at most in a byte
-
-extern "C" __global__ void __launch_bounds__(1024) count_small_bytes(
+// Bytes below `size`, a power of two, with `bits` bits: what is counted is how often two neighbouring columns have a pair
+// of values, which takes one addition for two cells; the counts of each column follow from them. Otherwise as below.
+extern "C" __global__ void __launch_bounds__(1024) count_byte_pairs(
     const unsigned* __restrict__ quads, int quads_per_row, const int* __restrict__ codes, int64 n_rows, int n_classes,
-    int size, uint64* __restrict__ table, int* __restrict__ too_large
+    int bits, uint64* __restrict__ table, int* __restrict__ too_large
 ) {
-    extern __shared__ unsigned words[];  // (n_classes * size, threads), then totals (n_classes * size, 32, 4)
-    const int n_cells = n_classes * size, threads = blockDim.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    unsigned* totals = words + n_cells * threads;
-    for (int i = threadIdx.x; i < n_cells * threads; i += threads) words[i] = 0;
-    for (int i = threadIdx.x; i < n_cells * 128; i += threads) totals[i] = 0;
+    extern __shared__ unsigned room[];  // pairs (n_classes, 2, size * size, 32), then totals (n_classes, 32, 4, size)
+    const int size = 1 << bits, n_pairs = size * size, threads = blockDim.x, lane = threadIdx.x & 31;
+    unsigned* totals = room + n_classes * 2 * n_pairs * 32;
+    for (int i = threadIdx.x; i < n_classes * (2 * n_pairs + 4 * size) * 32; i += threads) room[i] = 0;
     __syncthreads();
-    const int lanes_per_row = min(quads_per_row, 32);
+    const int lanes_per_row = min(quads_per_row, 32), rows_per_warp = 32 / lanes_per_row;
     const int quad = blockIdx.y * 32 + lane % lanes_per_row;
     const bool on = quad < quads_per_row;
-    const unsigned mask = (unsigned)size - 1;
-    unsigned char* mine = (unsigned char*)(words + threadIdx.x);
+    const int64 warp = ((int64)blockIdx.x * threads + threadIdx.x) >> 5, n_warps = ((int64)gridDim.x * threads) >> 5;
+    const unsigned mask = n_pairs - 1;
+    unsigned* mine = room + lane;
     unsigned seen = 0;
-    // a thread has eight rows that follow each other, then those of the next round
-    const int64 step = (int64)gridDim.x * (threads / lanes_per_row) * 8;
-    int64 row = ((int64)blockIdx.x * (threads / lanes_per_row) + threadIdx.x / lanes_per_row) * 8;
-    for (int64 done = 0; done < n_rows; done += ROUNDS * step) {
-        for (int round = 0; round < ROUNDS; round++, row += step) {
-            if (!on || row >= n_rows) continue;
-            unsigned loaded[8];
-            int code[8];
-            const bool whole = row + 8 <= n_rows;
-            if (whole) {
-                *(int4*)code = __ldg((const int4*)(codes + row));
-                *(int4*)(code + 4) = __ldg((const int4*)(codes + row + 4));
-            }
+    for (int64 base = warp * 8 * rows_per_warp + lane / lanes_per_row; base < n_rows; base += n_warps * 8 * rows_per_warp) {
+        unsigned loaded[8];
+        int code[8];
 #pragma unroll
-            for (int u = 0; u < 8; u++) {
-                const bool there = row + u < n_rows;
-                if (!whole) code[u] = there ? codes[row + u] : -1;
-                loaded[u] = there ? __ldcs(quads + (row + u) * quads_per_row + quad) : 0;
-            }
-#pragma unroll
-            for (int u = 0; u < 8; u++) {
-                if (code[u] < 0) continue;
-                seen |= loaded[u];
-                unsigned char *at[4], count[4];
-#pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    at[j] = mine + (code[u] * size + ((loaded[u] >> (8 * j)) & mask)) * threads * 4 + j;
-                    count[j] = *at[j];
-                }
-#pragma unroll
-                for (int j = 0; j < 4; j++) *at[j] = count[j] + 1;
-            }
+        for (int u = 0; u < 8; u++) {
+            const int64 row = base + u * rows_per_warp;
+            const bool there = on && row < n_rows;
+            code[u] = there ? __ldg(codes + row) : -1;
+            loaded[u] = there ? __ldcs(quads + row * quads_per_row + quad) : 0;
         }
-        __syncthreads();
-        for (int cell = warp; cell < n_cells; cell += threads / 32) {
-            unsigned even = 0, odd = 0;  // two sums of 16 bits each: at most 32 words of 248
-            for (int i = lane; i < threads; i += 32) {
-                const unsigned word = words[cell * threads + i];
-                even += word & 0x00ff00ffu;
-                odd += (word >> 8) & 0x00ff00ffu;
-                words[cell * threads + i] = 0;
-            }
-            uint4* total = (uint4*)totals + cell * 32 + lane;
-            uint4 sum = *total;
-            sum.x += even & 0xffffu;
-            sum.y += odd & 0xffffu;
-            sum.z += even >> 16;
-            sum.w += odd >> 16;
-            *total = sum;
+#pragma unroll
+        for (int u = 0; u < 8; u++) {
+            if (code[u] < 0) continue;
+            seen |= loaded[u];
+            const unsigned pairs = loaded[u] | loaded[u] >> (8 - bits);  // values of columns 0 and 1, and of 2 and 3, side by side
+            unsigned* at = mine + code[u] * 2 * n_pairs * 32;
+            atomicAdd(at + (pairs & mask) * 32, 1u);
+            atomicAdd(at + (n_pairs + (pairs >> 16 & mask)) * 32, 1u);
         }
-        __syncthreads();
     }
-    for (int i = threadIdx.x; i < n_cells * 128; i += threads) {
-        const int j = i % 4, column = 4 * (blockIdx.y * 32 + i / 4 % 32 % lanes_per_row) + j;
-        const int value = i / 128 % size, code = i / 128 / size;
-        if (totals[i]) atomicAdd(&table[((int64)code * quads_per_row * 4 + column) * size + value], (uint64)totals[i]);
+    __syncthreads();
+    for (int i = threadIdx.x; i < n_classes * 2 * n_pairs * 32; i += threads) {
+        if (!room[i]) continue;
+        const int pair = i / 32 % n_pairs, side = i / 32 / n_pairs % 2, code = i / 32 / n_pairs / 2;
+        unsigned* at = totals + ((code * 32 + lane) * 4 + 2 * side) * size;
+        atomicAdd(at + (pair & (size - 1)), room[i]);
+        atomicAdd(at + size + (pair >> bits), room[i]);
     }
-    if (seen & ~(mask * 0x01010101u)) *too_large = 1;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n_classes * 128 * size; i += threads) {
+        const int value = i % size, column = i / size % 128, code = i / size / 128;
+        const int64 at = (int64)code * quads_per_row * 4 + 4 * (blockIdx.y * 32 + column / 4 % lanes_per_row) + column % 4;
+        if (totals[i]) atomicAdd(&table[at * size + value], (uint64)totals[i]);
+    }
+    if (seen & ~((size - 1) * 0x01010101u)) *too_large = 1;
 }
 
 // Bytes, four columns to a load: `n_columns` is a multiple of 4 and the columns are neighbours. A lane always sees the

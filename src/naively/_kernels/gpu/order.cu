@@ -11,8 +11,9 @@
 extern "C" __global__ void __launch_bounds__(1024) order_by_class(
     const int* __restrict__ codes, int64 n_rows, int n_classes, uint64* __restrict__ next, ROW* __restrict__ order
 ) {
-    extern __shared__ uint64 room[];  // (n_classes): how many rows the block has; then where they go
-    for (int i = threadIdx.x; i < n_classes; i += blockDim.x) room[i] = 0;
+    extern __shared__ uint64 to[];  // (n_classes): where the rows of the block go
+    unsigned* n_here = (unsigned*)(to + n_classes);  // (n_classes)
+    for (int i = threadIdx.x; i < n_classes; i += blockDim.x) n_here[i] = 0;
     __syncthreads();
     const int lane = threadIdx.x & 31;
     const int64 start = (int64)blockIdx.x * blockDim.x * ITEMS + threadIdx.x;
@@ -28,12 +29,13 @@ extern "C" __global__ void __launch_bounds__(1024) order_by_class(
         const unsigned peers = __match_any_sync(~0u, code[u]);
         const int leader = __ffs(peers) - 1;
         unsigned before = 0;
-        if (code[u] >= 0 && lane == leader) before = (unsigned)atomicAdd(&room[code[u]], (uint64)__popc(peers));
+        if (code[u] >= 0 && lane == leader) before = atomicAdd(&n_here[code[u]], (unsigned)__popc(peers));
         rank[u] = __shfl_sync(~0u, before, leader) + __popc(peers & ((1u << lane) - 1));
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < n_classes; i += blockDim.x) if (room[i]) room[i] = atomicAdd(&next[i], room[i]);
+    for (int i = threadIdx.x; i < n_classes; i += blockDim.x)
+        if (n_here[i]) to[i] = atomicAdd(&next[i], (uint64)n_here[i]);
     __syncthreads();
 #pragma unroll
-    for (int u = 0; u < ITEMS; u++) if (code[u] >= 0) order[room[code[u]] + rank[u]] = (ROW)(start + u * blockDim.x);
+    for (int u = 0; u < ITEMS; u++) if (code[u] >= 0) order[to[code[u]] + rank[u]] = (ROW)(start + u * blockDim.x);
 }
