@@ -138,7 +138,14 @@ class TAN(NaiveBayes):
     def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         if isinstance(self.smoothing, Mapping):
             raise ParameterError(f"TAN has one smoothing for all columns, but it was given {brief(self.smoothing)}.")
-        return super()._given_smoothings(names, recipe)
+        rules = super()._given_smoothings(names, recipe)
+        if rules and rules[0].by_value:
+            raise ParameterError(
+                f"TAN has one smoothing for all columns, but {brief(rules[0])} is for columns with certain values. Use "
+                "a rule that treats values alike: Laplace(), Lidstone(tau), MEstimate(m), MEstimate(m, 'marginal'), "
+                "MEstimate(m, 'classes'), ImaginarySample(size), Dirichlet(2.0)."
+            )
+        return rules
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         return self._grown(table.names, table.kinds, recipe, self._chosen_cuts(table, recipe, weights))
