@@ -116,7 +116,7 @@ __device__ __forceinline__ void take_codes(int (&code)[CODES], const int* codes,
     for (int u = 0; u < CODES; u++) code[u] = row + 32 * u < n ? codes[row + 32 * u] : -1;
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT ? 1 : 32 / WARPS) class_moments(
+extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 : 32 / WARPS) class_moments(
     const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns,
     const int* __restrict__ codes, const double* __restrict__ weights, const double* __restrict__ anchors, int64 n_rows,
     int n_classes, double* __restrict__ scratch, uint64* __restrict__ missing
