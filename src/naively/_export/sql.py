@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
-from naively._export.formulas import Node, formula_trees
 from naively._export.sql_dialects import Dialect, dialect_of
 from naively._export.sql_tables import FARTHEST as FARTHEST_NUMBER
 from naively._export.sql_tables import Buckets, ModelTable, interval_table, intervals_of, label_table
 from naively.errors import GapError, ParameterError, brief
+from naively.families._formulas import Node, formula_trees
 from naively.typing import FloatArray
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import numpy as np
 
 from naively._kernels.gpu import kernel
 from naively._table.device import DeviceTable
-from naively.engines._gpu_formulas import Polynomial, function, parsed, polynomial
+from naively.engines._gpu_formulas import Polynomial, function, polynomial
 from naively.errors import GapError, InputError
+from naively.families._formulas import formula_tree
 from naively.typing import FloatArray, IntArray
 
 POLYNOMIAL, LABELS, STEPS, CURVE, NOTHING, FORMULA = range(6)
@@ -77,16 +78,16 @@ class DeviceModel:
         if np.any(said.get("missing", 0.0)):
             raise GapError("formula", "a missing cell says something, which formulas on a GPU cannot", [place])
         names = {name: np.asarray(value, dtype=np.float64) for name, value in said["parameters"].items()}
-        node = parsed(said["formula"])
-        anchor = _middle(polynomial(node, names, 0.0))
-        terms = polynomial(node, names, anchor)
+        node = formula_tree(said["formula"], names)
+        anchor = _middle(polynomial(node, 0.0))
+        terms = polynomial(node, anchor)
         if terms is not None and all(np.isfinite(np.asarray(term)).all() for term in terms):
             constant, slope, curve = (np.broadcast_to(term, self.n_classes) for term in terms)
             self.columns[place] = (POLYNOMIAL, 0, place, 0, 0, anchor, 0)
             self.polynomials[place, :, 0], self.polynomials[place, :, 1] = curve, slope
             self.constants[place] = constant
             return
-        body, parameters = function(node, names)
+        body, parameters = function(node)
         number = self.formulas.setdefault(body, len(self.formulas))
         table = np.stack([np.broadcast_to(one, self.n_classes) for one in parameters])
         self._add_table(place, FORMULA, np.zeros(0), table)
