@@ -92,7 +92,8 @@ def _suitable_rows(X: AnyArray) -> int:
 
     free = int(cupy.cuda.runtime.memGetInfo()[0])
     row_bytes = max(1, X.shape[1] * X.itemsize)
-    return max(1, min(CHUNK_BYTES, int(SHARE * free / (WAITING + 3))) // row_bytes)
+    n_bytes: int = min(CHUNK_BYTES, int(SHARE * free / (WAITING + 3)))
+    return max(1, n_bytes // int(row_bytes))
 
 
 def _copied(X: AnyArray, n: int, device: int, stream: Any) -> Generator[tuple[int, Any], None, None]:
