@@ -149,7 +149,9 @@ class SQLite(Dialect):
     """SQLite has no type of truth, and finds places by an index."""
 
     def place(self, x: str, table: str) -> str:
-        return f"(SELECT MAX(place) FROM {table} WHERE low <= {x})"
+        return (
+            f"(SELECT place FROM {table} WHERE low <= {x} ORDER BY low DESC LIMIT 1)"  # MAX(place) reads all before x
+        )
 
 
 class Spark(Dialect):
