@@ -92,6 +92,10 @@ class Complement(Family):
 
     # -- Questions ------------------------------------------------------------------------------------------------
 
+    def to_compare(self) -> Family:
+        """With squares."""
+        return replace(self, squares=True)
+
     def cells(self, statistics: Moments) -> list[FloatArray]:
         """Of one event: whether it is of another column, or of this one."""
         return share_cells(statistics)

@@ -117,6 +117,10 @@ class Multinomial(Family):
         """The share of the column, as a part of one event."""
         return [[(share, 1.0)] for share in parameters["probability"].tolist()]
 
+    def to_compare(self) -> Family:
+        """With squares."""
+        return replace(self, squares=True)
+
     def cells(self, statistics: Moments) -> list[FloatArray]:
         """Of one event: whether it is of another column, or of this one."""
         return share_cells(statistics)

@@ -324,6 +324,10 @@ class Family:
     as_member: ClassVar[Any] = Gap("reads neither labels nor numbers that a factor can join")
     """From nothing to the `Member` that a column of this family is in a factor of several columns."""
 
+    def to_compare(self) -> Family:
+        """The family that counts rows which are to be compared; another one where chance takes more to tell."""
+        return self
+
     def compare(self, before: Any, after: Any, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
         """How each column has changed in each class: what its most detailed statistic tells.
 
