@@ -92,7 +92,7 @@ def _suitable_rows(X: AnyArray) -> int:
 
     free, _ = cupy.cuda.runtime.memGetInfo()
     row_bytes = max(1, X.shape[1] * X.itemsize)
-    return max(1, min(CHUNK_BYTES, int(SHARE * free / (WAITING + 3))) // row_bytes)
+    return int(max(1, min(CHUNK_BYTES, int(SHARE * free / (WAITING + 3))) // row_bytes))
 
 
 def _copied(X: AnyArray, n: int, device: int, stream: Any) -> Generator[tuple[int, Any], None, None]:
