@@ -169,6 +169,10 @@ class Gaussian(Family):
             freedom = np.broadcast_to(freedom.sum(axis=axes, keepdims=True), weight.shape)
         return np.asarray(np.where(freedom > 0, scatter / np.where(freedom > 0, freedom, 1.0), 0.0))
 
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether its estimates have pseudo-counts: a density has none."""
+        return False
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:

@@ -167,9 +167,9 @@ def plot_words(model: NaiveBayes, column: Any = None, most: int = 10, axes: Any 
 
 def top_words(model: NaiveBayes, column: Any) -> tuple[list[str], Any]:
     """Words of a text column, and their bits (words, classes) for each class against the others."""
+    from naively._checks import position_of
     from naively._report.sources import Sources
     from naively._report.words import strongest_words
-    from naively._schema import position_of
 
     model = model._taken()
     model._require_fitted()
