@@ -47,6 +47,8 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     stream.single_row_latency,
     exports.records_learn,
     exports.records_predict,
+    exports.records_alternate,
+    exports.records_window,
     exports.to_python_row,
     exports.onnx_row,
     exports.onnx_textbook,

@@ -63,6 +63,8 @@ OF_MODELS = {
     "BayesError": lambda X: textbook(X).bayes_error(100, seed=0),
     "Independence": lambda X: diagnostics.independence(X[MARKUP], X["coat"]),
     "ModelSummary": lambda X: textbook(X).summary(),
+    "ConditionalTable": lambda X: textbook(X).tables()["coat"],
+    "ConditionalTables": lambda X: textbook(X).tables(),
     "Steps": lambda X: textbook(X).steps({MARKUP: 1.0, "again": 1.0, "coat": MARKUP}),
     "Scorecard": lambda X: NaiveBayes().fit(X, CLASSES).scorecard(CLASSES[0]),
     "Changes": lambda X: drift.compare(textbook(X), textbook(X[::-1])),

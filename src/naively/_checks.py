@@ -27,6 +27,12 @@ def require_number(where: str, value: Any, at_least: float, at_most: float = LAR
         raise ParameterError(f"{where} must be at most {at_most:g}, got {brief(value)}: more could not be multiplied.")
 
 
+def require_bool(value: Any, where: str) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{where} must be True or False, got {brief(value)}.")
+
+
 def require_whole(where: str, value: Any, at_least: int = 1, at_most: int | None = None) -> int:
     """The value as an int; what is not a whole number of at least, and at most, so much is refused.
 

@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 
 from naively._table.labels import MISSING, encode_array, is_missing
-from naively._table.table import NO_INTEGER, Cells, Kind, Table, is_addressable, whole_numbers, without_marks
+from naively._table.table import (
+    NO_INTEGER,
+    Cells,
+    Kind,
+    Table,
+    held,
+    is_addressable,
+    is_far,
+    whole_numbers,
+    without_marks,
+)
 from naively.errors import InputTypeError, SchemaError, listed
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
@@ -72,7 +82,10 @@ class Column:
                 f"Column {self.name!r} held numbers when the model was fitted, and row {wrong[0]} now holds "
                 f"{labels[codes[wrong[0]]]!r:.60}, which is no number. Correct it, or leave the cell empty (None)."
             )
-        values = parsed[codes]
+        return self.with_numbers(parsed[codes])
+
+    def with_numbers(self, values: AnyArray) -> Column:
+        """The column with these numbers for cells."""
         return Column(self.name, "number", lambda: values, lambda: encode_array(values, f"Column {self.name!r}"))
 
     @cached_property
@@ -175,6 +188,13 @@ class ColumnsTable(Table):
     def as_numbers(self, position: int) -> Table:
         columns = list(self.columns)
         columns[position] = columns[position].as_numbers()
+        return self._with(columns, self.n_rows)
+
+    def held_within(self, positions: IntArray, largest: float) -> Table:
+        columns = list(self.columns)
+        for position in positions.tolist():
+            if columns[position].kind == "number" and is_far(columns[position].numbers, largest):
+                columns[position] = columns[position].with_numbers(held(columns[position].numbers, largest))
         return self._with(columns, self.n_rows)
 
     def _with(self, columns: Sequence[Column], n_rows: int) -> ColumnsTable:

@@ -10,12 +10,13 @@ import numpy as np
 
 from naively._checks import position_of, require_number, require_whole
 from naively._table.table import Table
-from naively.errors import InputTypeError, ParameterError, SchemaError, brief
+from naively.errors import InputError, InputTypeError, ParameterError, SchemaError, brief, listed
 from naively.families._bins import equal_frequency_cuts
 from naively.families._joined import Cuts, JoinedColumns, plain_columns
 from naively.families._joint import JointFamily
 from naively.families._tree import TreeFamily
 from naively.families.base import Member
+from naively.smoothing import Smoothing
 from naively.typing import FloatArray
 
 MOST_BINS = 1 << 16
@@ -225,7 +226,7 @@ class Tree(JoinedColumns):
 
     def cuts_in(self, table: Table, members: Mapping[str, Member | None], weights: FloatArray | None) -> Cuts:
         """The cut points that were given, or those of bins of about equal weight."""
-        given, place_of = self._given_cuts(members), {name: place for place, name in enumerate(table.names)}
+        given, place_of = self._given_cuts(list(members)), {name: place for place, name in enumerate(table.names)}
         chosen: Cuts = {}
         for name, member in members.items():
             if member is None or member.reads != "numbers":
@@ -252,9 +253,29 @@ class Tree(JoinedColumns):
         points = tuple(cuts.get(name) for name in columns)
         return TreeFamily(tuple(columns), points, declared, tuple(columns).index(root))
 
+    def refuse_smoothing(self, rule: Smoothing) -> None:
+        """Refuse a rule for certain values: columns have values of their own."""
+        if rule.by_value:
+            raise ParameterError(
+                f"{self!r} has one smoothing for all of its columns, but {brief(rule)} is for columns with certain "
+                "values. Use a rule that treats values alike: Laplace(), Lidstone(tau), MEstimate(m), MEstimate(m, "
+                "'marginal'), MEstimate(m, 'classes'), ImaginarySample(size), Dirichlet(2.0)."
+            )
+
+    def refuse_pieces(self, names: Sequence[str], cuts: Cuts) -> None:
+        """Refuse to cut numbers by the first of several pieces of rows."""
+        given = self._given_cuts(names)
+        chosen = [name for name in names if name in cuts and name not in given]
+        if chosen:
+            raise InputError(
+                f"{self!r} cuts numbers into bins of equal weight, for which it must see all rows at once, but X comes "
+                f"in pieces. Name the cut points of {listed(chosen)} in cuts=, for example those of a model of some "
+                "rows: cuts=TAN().fit(some_rows, y).cuts_."
+            )
+
     def _require_counted_so(self, members: Mapping[str, Member | None], known: Cuts) -> None:
         """Refuse parameters that would have cut numbers in another way than they were counted."""
-        given = self._given_cuts(members)
+        given = self._given_cuts(list(members))
         for name, member in members.items():
             if name not in known:
                 continue
@@ -269,8 +290,7 @@ class Tree(JoinedColumns):
                     "Fit again with the new cuts, or set cuts back."
                 )
 
-    def _given_cuts(self, members: Mapping[str, Member | None]) -> Cuts:
-        names = list(members)
+    def _given_cuts(self, names: Sequence[str]) -> Cuts:
         index = {name: place for place, name in enumerate(names)}
         return {names[position_of(key, index, "cuts")]: points for key, points in self.cuts or ()}
 

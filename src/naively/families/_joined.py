@@ -65,6 +65,12 @@ class JoinedColumns(ABC):
         """The cut points that members of numbers are counted with from a first table on; none where they have none."""
         return {}
 
+    def refuse_smoothing(self, rule: Smoothing) -> None:  # noqa: B027 (most refuse nothing)
+        """Refuse a rule that means nothing to the factor."""
+
+    def refuse_pieces(self, names: Sequence[str], cuts: Cuts) -> None:  # noqa: B027
+        """Refuse rows that come in several pieces, where the first would decide what all others are read by."""
+
     def places(self, names: Sequence[str]) -> list[int]:
         """The positions of the members among the columns of a model."""
         index = {name: position for position, name in enumerate(names)}
@@ -167,6 +173,8 @@ def one_rule(
                 f"{factor!r} has one smoothing for all of its columns, but it was given for {named} alone. Give one "
                 "rule, or name all of them."
             )
+        rule = own[0] if own else rules[places[0]]
+        factor.refuse_smoothing(rule)
         for place in places:
-            result[place] = own[0] if own else rules[places[0]]
+            result[place] = rule
     return result

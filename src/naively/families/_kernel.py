@@ -230,6 +230,10 @@ class Kernel(Family):
         """Itself, but normal where the evidence is that of scores."""
         return Gaussian() if self.scores else self
 
+    def in_tables(self) -> Family:
+        """The normal distribution of the same moments: a curve is no table."""
+        return Gaussian()
+
 
 def _means(moments: Moments) -> FloatArray:
     """The mean of each class (classes, columns), of all classes where a class has no known cell."""

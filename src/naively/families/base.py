@@ -89,6 +89,10 @@ class Estimate(ABC):
     def describe(self) -> dict[str, Any]:
         """The parameters, named: arrays of shape (classes, columns) or lists of them per column."""
 
+    def axes(self, place: int) -> list[list[str]]:
+        """What the axes of a column's parameters are called, but for the first, which is that of the classes."""
+        return []
+
     # -- Questions ------------------------------------------------------------------------------------------------
 
     reads_sparse: ClassVar[bool] = False
@@ -373,6 +377,10 @@ class Family:
     def expecting(self) -> Family:
         """The family that says what is expected of a cell: itself, unless its evidence is no density."""
         return self
+
+    def in_tables(self) -> Family:
+        """The family whose parameters stand in tables of P(x | y): one with few of them, which are there at once."""
+        return self.expecting()
 
     log_base: ClassVar[Any] = None
     """From a block to the part of the rows' log-likelihood (rows,) that all classes share and `evidence` leaves out."""

@@ -12,6 +12,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7
 INK, SOFT, FAINT, LINE = "#1a1e23", "#565e68", "#a9afb7", "#e4e6e9"
 """Text; text beside it; what is drawn beside the matter; rules."""
 
+LETTERS_PER_INCH, SAMPLE = 13.0, 5
+"""How many small letters are as long as an inch, and as a legend's sample of a colour with the space about it."""
+
 RESOLUTION = 80
 """How many steps an axis is computed at."""
 
@@ -45,8 +48,11 @@ def styled(ax: Any, rules: str | None = "y", legend: bool = False) -> Any:
     if rules is not None:
         ax.grid(axis=rules, color=LINE, linewidth=0.8)
         ax.set_axisbelow(True)
-    if legend:  # above the picture, where it hides nothing
-        entries = min(len(ax.get_legend_handles_labels()[1]), 4)
+    if legend:  # above the picture, where it hides nothing, in as many columns as there is room for
+        labels = ax.get_legend_handles_labels()[1]
+        letters = ax.get_position().width * ax.figure.get_figwidth() * LETTERS_PER_INCH
+        columns = int(letters // (max(map(len, labels), default=0) + SAMPLE))
+        entries = max(1, min(len(labels), 4, columns))
         place = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "ncols": entries, "borderaxespad": 0.2}
         ax.legend(fontsize="small", frameon=False, labelcolor=INK, handlelength=1.4, columnspacing=1.2, **place)
     return ax

@@ -65,6 +65,23 @@ __device__ __forceinline__ void add_cell(Lane& lane, int side, TYPE cell, double
 #endif
 }
 
+// Add the cells of a lane's two columns; that both are known is the rule, and is asked once.
+__device__ __forceinline__ void add_cells(
+    Lane& lane, TYPE (&cell)[2], const bool (&on)[2], const double (&anchor)[2], double weight, int (&n_missing)[2]
+) {
+#if PAIRS
+    if (!on[0]) return;
+    if (!is_missing(cell[0]) && !is_missing(cell[1])) {
+        int none = 0;
+        add_cell(lane, 0, cell[0], anchor[0], weight, none);
+        add_cell(lane, 1, cell[1], anchor[1], weight, none);
+        return;
+    }
+#endif
+    for (int side = 0; side < 2; side++)
+        if (on[side]) add_cell(lane, side, cell[side], anchor[side], weight, n_missing[side]);
+}
+
 // Where a block's sum of a class and a column of the strip is.
 __device__ __forceinline__ double* place_of(double* sums, int64 stride, int code, int part, int column) {
 #if IN_SHARED
@@ -85,15 +102,17 @@ __device__ __forceinline__ void add_part(
     add_to(total, error, high, low);
     *at = total;
     *rest = error;
-#else
+#elif IN_SHARED
     *at += high;
+#else
+    atomicAdd(at, high);  // nobody waits for it; one after the other adds to it, a barrier between, so the order is fixed
 #endif
 }
 
 extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
     const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns,
     const int* __restrict__ codes, const double* __restrict__ weights, const double* __restrict__ anchors, int64 n_rows,
-    int n_classes, int tiles_per_block, double* __restrict__ scratch, uint64* __restrict__ missing
+    int n_classes, double* __restrict__ scratch, uint64* __restrict__ missing
 ) {
     extern __shared__ double shared[];
     double* border = shared;                                       // (WARPS, 2, PARTS, STRIP)
@@ -126,9 +145,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
     for (int side = 0; side < 2; side++) offset[side] = on[side] ? columns[strip + place[side]] : 0;
 #endif
 
-    for (int tile = 0; tile < tiles_per_block; tile++) {
-        const int64 start = ((int64)blockIdx.x * tiles_per_block + tile) * TILE;
-        if (start >= n_rows) break;
+    for (int64 start = (int64)blockIdx.x * TILE; start < n_rows; start += (int64)gridDim.x * TILE) {
         const int n = (int)min((int64)TILE, n_rows - start);
 
         // -- the rows of the tile in the order of their classes
@@ -196,58 +213,24 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
             code = low;
         }
         const int begin = i;
-        while (i < end) {
-            while (first[code + 1] <= i) code++;
-            const int stop = min(first[code + 1], end);
-            Lane lane_sums = {};
-            int n_missing[2] = {0, 0};
-            double anchor[2];
+        int stop = i < end ? min(first[code + 1], end) : 0;
+        Lane lane_sums = {};
+        int n_missing[2] = {0, 0};
+        double anchor[2];
+        auto take_anchors = [&]() {
             for (int side = 0; side < 2; side++)
                 anchor[side] = on[side] ? anchors[(int64)code * n_columns + strip + place[side]] : 0.0;
-            const bool from_begin = i == begin;
-            for (; i < stop; i += UNROLL) {
-                TYPE loaded[UNROLL][2];
-#if WEIGHTED
-                double weight[UNROLL];
-#endif
-#pragma unroll
-                for (int u = 0; u < UNROLL; u++) {
-                    const int64 row = start + order[min(i + u, stop - 1)];
-                    const TYPE* at = cells + row * row_stride;
-#if PAIRS
-                    if (on[0]) {
-                        PAIR pair = __ldcs((const PAIR*)(at + strip) + lane);
-                        loaded[u][0] = pair.x;
-                        loaded[u][1] = pair.y;
-                    }
-#else
-                    if (on[0]) loaded[u][0] = __ldcs(at + offset[0]);
-                    if (on[1]) loaded[u][1] = __ldcs(at + offset[1]);
-#endif
-#if WEIGHTED
-                    weight[u] = weights[row];
-#endif
-                }
-#pragma unroll
-                for (int u = 0; u < UNROLL; u++) {
-                    if (i + u >= stop) break;
-#if WEIGHTED
-                    const double w = weight[u];
-#else
-                    const double w = 1.0;
-#endif
-                    if (on[0]) add_cell(lane_sums, 0, loaded[u][0], anchor[0], w, n_missing[0]);
-                    if (on[1]) add_cell(lane_sums, 1, loaded[u][1], anchor[1], w, n_missing[1]);
-                }
-            }
-            i = stop;
+        };
+        auto write_out = [&]() {  // the sums of a class, and begin anew
             for (int side = 0; side < 2; side++)
                 if (n_missing[side])
                     atomicAdd(&missing[(int64)code * n_columns + strip + place[side]], (uint64)n_missing[side]);
+            n_missing[0] = n_missing[1] = 0;
             // A class that other warps have rows of, too, waits for the end of the tile.
             const bool alone = first[code] >= begin && first[code + 1] <= end;
-            double* to = border + (warp * 2 + (from_begin ? 0 : 1)) * PARTS * STRIP;
-            if (!alone && lane == 0) border_class[warp * 2 + (from_begin ? 0 : 1)] = code;
+            const int slot = warp * 2 + (first[code] <= begin ? 0 : 1);
+            double* to = border + slot * PARTS * STRIP;
+            if (!alone && lane == 0) border_class[slot] = code;
 #pragma unroll
             for (int part = 0; part < SUMS; part++)
 #pragma unroll
@@ -259,7 +242,51 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
                         if (EXACT) to[(SUMS + part) * STRIP + place[side]] = lane_sums.low[part][side];
                     }
                 }
+            lane_sums = {};
+        };
+        take_anchors();
+        for (; i < end; i += UNROLL) {  // loads go on where a class ends
+            TYPE loaded[UNROLL][2];
+#if WEIGHTED
+            double weight[UNROLL];
+#endif
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if (i + u >= end) break;
+                const int64 row = start + order[i + u];
+                const TYPE* at = cells + row * row_stride;
+#if PAIRS
+                if (on[0]) {
+                    PAIR pair = __ldcs((const PAIR*)(at + strip) + lane);
+                    loaded[u][0] = pair.x;
+                    loaded[u][1] = pair.y;
+                }
+#else
+                if (on[0]) loaded[u][0] = __ldcs(at + offset[0]);
+                if (on[1]) loaded[u][1] = __ldcs(at + offset[1]);
+#endif
+#if WEIGHTED
+                weight[u] = weights[row];
+#endif
+            }
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if (i + u >= end) break;
+                if (i + u == stop) {
+                    write_out();
+                    do code++; while (first[code + 1] <= i + u);
+                    stop = min(first[code + 1], end);
+                    take_anchors();
+                }
+#if WEIGHTED
+                const double w = weight[u];
+#else
+                const double w = 1.0;
+#endif
+                add_cells(lane_sums, loaded[u], on, anchor, w, n_missing);
+            }
         }
+        if (begin < end) write_out();
         __syncthreads();
         for (int item = thread; item < SUMS * STRIP; item += WARPS * 32) {
             const int part = item / STRIP, column = item % STRIP;
