@@ -325,9 +325,9 @@ def test_words_are_those_that_speak_for_a_class():
         plot_words(textbook().fit(X, Y))
     with pytest.raises(ParameterError, match="'n' holds no prose"):
         plot_words(model, "n")
-    characters = textbook(families={"text": Text(characters=(2, 2))}).fit({"text": texts}, list("sshh"))
-    with pytest.raises(ParameterError, match="runs of characters"):
-        plot_words(characters)
+    nameless = textbook(families={"text": Text(buckets=64)}).fit({"text": texts}, list("sshh"))
+    with pytest.raises(ParameterError, match="have no names"):
+        plot_words(nameless)
 
 
 @pytest.mark.parametrize("recipe", ["textbook", "auto", "fast"])

@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from naively.analysis._steps import Steps
     from naively.analysis._summary import ModelSummary
     from naively.analysis._tables import ConditionalTables
+    from naively.analysis._top_words import TopWords
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -1066,6 +1067,53 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         self._require_fitted()
         return conditional_tables(self)
+
+    @of_one_state
+    def top_words(
+        self, column: str | int | None = None, most: int = 10, *, runs: bool = False, min_texts: int = 2
+    ) -> TopWords:
+        """The words of a column of prose that say most for each class.
+
+        Parameters
+        ----------
+        column : str or int, optional
+            Its name or position; by default the first column of prose.
+        most : int, default=10
+            How many words are listed for each class.
+        runs : bool, default=False
+            Whether all that is counted is listed, pairs of words for example, and not the first kind alone.
+        min_texts : int, default=2
+            Words that fewer texts have are left out.
+
+        Returns
+        -------
+        TopWords
+            It prints as a table; ``of(label)`` are the words for a class, and `frame()` has a row for each word:
+            ``column``, ``class``, ``rank``, ``word``, ``bits``, and how many ``texts`` of the class have it.
+
+        Notes
+        -----
+        Bits are what one more such word adds to the evidence for the class, against the mean of the other classes; in
+        the recipes that weigh evidence those of a text of the typical length. The experts of "strong" have weights of
+        their own beside these.
+
+        Examples
+        --------
+        >>> texts = ["free prize now", "free cash now", "home for lunch", "lunch after home"]
+        >>> y = ["spam", "spam", "ham", "ham"]
+        >>> model = NaiveBayes("textbook", families={"text": "text"}).fit({"text": texts}, y)
+        >>> model.top_words(most=2)
+        Words of 'text' for each class
+        ham      bits  spam    bits
+        home   0.8697  free  0.8697
+        lunch  0.8697  now   0.8697
+        >>> model.top_words().of("spam")
+        ['free', 'now']
+        """
+        from naively.analysis._top_words import top_words
+
+        self._require_classes()
+        return top_words(self, column, most, runs, min_texts)
 
     def _repr_html_inner(self) -> str:
         """What notebooks show: the summary of a fitted model, else its parameters."""

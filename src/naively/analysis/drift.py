@@ -14,7 +14,6 @@ is `expected`; the p-value is the chance of at least such a change where nothing
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from naively._table.table import require_rows
 from naively.analysis._changes import PRIOR, column_records, prior_record, ranked
 from naively.analysis._unlabelled import counted_unlabelled, mixture_record, over_classes, shares
 from naively.errors import InputError, ParameterError
-from naively.families import Complement, Multinomial, as_family
+from naively.families import FAMILIES, as_family
 from naively.statistics._divergence import Change
 from naively.typing import SourceLike, TableLike, TargetLike, WeightsLike
 
@@ -164,9 +163,10 @@ def _with_squares(families: Any) -> Any:
     """What the user gave as families; those of counts keep squares, which tell a change from chance."""
     if isinstance(families, Mapping):
         return {name: _with_squares(family) for name, family in families.items()}
-    if families in ("multinomial", "complement"):
+    if isinstance(families, str) and families in FAMILIES:
         families = as_family(families)
-    return replace(families, squares=True) if isinstance(families, (Multinomial, Complement)) else families
+    comparable = getattr(families, "comparable", None)  # `ByKind` and the like have none
+    return families if comparable is None else comparable()
 
 
 # -- rows without labels --------------------------------------------------------------------------------------------

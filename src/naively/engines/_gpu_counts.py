@@ -48,10 +48,9 @@ def _counted_bytes(rows: DeviceRows, names: tuple[str, ...], positions: IntArray
     aligned = values.data.ptr % 4 == 0 and n_columns % 4 == 0 and (n_quads >= 32 or 32 % max(n_quads, 1) == 0)
     if rows.weights is not None or values.dtype != np.uint8 or not (contiguous and aligned):
         return None
-    size = int(values[:: max(1, rows.n_rows // 4096)].max()) + 1
-    table = _counted_in_pairs(rows, n_quads, max(size, 2))
+    table = _counted_in_pairs(rows, n_quads)
     if table is None:
-        table = _counted_by_lanes(rows, n_quads, size)
+        table = _counted_by_lanes(rows, n_quads, int(values[:: max(1, rows.n_rows // 4096)].max()) + 1)
     if table is None:
         return None
     counted = rows.as_sum(table).high
@@ -60,13 +59,16 @@ def _counted_bytes(rows: DeviceRows, names: tuple[str, ...], positions: IntArray
     return Counts(names, categories, Sum(counted[:, used]))
 
 
-def _counted_in_pairs(rows: DeviceRows, n_quads: int, size: int) -> Any:
-    """Counts (classes, columns, values below `size`), two columns at a time; None where there is no room for that."""
+def _counted_in_pairs(rows: DeviceRows, n_quads: int) -> Any:
+    """Counts (classes, columns, values), two columns at a time; None where there is no room for the bits of a value.
+
+    To look at the values first would take as long as to count a gigabyte of them.
+    """
     import cupy
 
-    bits = (size - 1).bit_length()
-    shared = 4 * 32 * rows.n_classes * (2 * 4**bits + 4 * 2**bits)
-    if shared > rows.shared_bytes:
+    room = {bits: 4 * 32 * rows.n_classes * (2 * 4**bits + 4 * 2**bits) for bits in (4, 3, 2, 1)}
+    bits, shared = next(((bits, one) for bits, one in room.items() if one <= rows.shared_bytes), (0, 0))
+    if not bits:
         return None
     found = cupy.zeros(rows.n_classes * n_quads * 4 * 2**bits + 1, dtype=cupy.uint64)  # the last: some were larger
     count = rows.kernel("counts", "count_byte_pairs", WEIGHTED=0, LANES=1)

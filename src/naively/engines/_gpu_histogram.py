@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from naively._table.device import on_host
-from naively.engines._gpu_rows import LARGEST_TABLE_BYTES, DeviceRows, row_major
+from naively.engines._gpu_rows import LARGEST_TABLE_BYTES, DeviceRows, fetched, row_major
 from naively.statistics._histogram import CAP, Histogram, Histograms
 from naively.statistics.base import Summary
 from naively.typing import AnyArray, IntArray
@@ -186,10 +186,24 @@ def _within_cap(column: Any, keys: Any, cells: Any, levels: IntArray, cap: int, 
     place = cupy.flatnonzero(first)
     summed = cupy.zeros((len(place), rows.n_classes), dtype=cupy.uint64)
     cupyx.scatter_add(summed, cupy.cumsum(first) - 1, cells.astype(cupy.uint64))  # whole numbers: in any order
-    counts = rows.as_sum(cupy.ascontiguousarray(summed.T)).high
-    kept, of_column = on_host((keys >> cupy.asarray(coarser)[column])[place]), on_host(column[place])
-    bounds = np.searchsorted(of_column, np.arange(n_columns + 1))
+    kept, of_column = on_host((keys >> cupy.asarray(coarser)[column])[place]), column[place]
+    bounds = np.searchsorted(on_host(of_column), np.arange(n_columns + 1))
+    n = rows.n_classes
+    counts = fetched(_column_by_column(summed.astype(cupy.float64) * rows.unit, of_column, bounds))
     return [
-        Histogram(int(level), kept[start:stop], counts[:, start:stop], cap)
+        Histogram(int(level), kept[start:stop], counts[n * start : n * stop].reshape(n, stop - start), cap)
         for level, start, stop in zip(levels + coarser, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
     ]
+
+
+def _column_by_column(counts: Any, column: Any, bounds: IntArray) -> Any:
+    """Counts (cells, classes) as those of one column after the other, each (classes, cells): slices need no copying."""
+    import cupy
+
+    n_cells, n_classes = counts.shape
+    start = cupy.asarray(bounds[:-1])[column]
+    size = cupy.asarray(np.diff(bounds))[column]
+    first = n_classes * start + cupy.arange(n_cells) - start
+    found = cupy.empty(counts.size)
+    found[first[:, None] + size[:, None] * cupy.arange(n_classes)] = counts
+    return found

@@ -51,7 +51,7 @@ def _candidates(rows: DeviceRows, hashes: Any, capacity: int) -> Any:
     n_of_class = rows.n_of_class
     n_known = int(n_of_class.sum())
     wanted = places_of_class(capacity, int(np.count_nonzero(n_of_class))) + 1
-    factor = 1.2
+    factor = 1.0
     while True:
         limit = _hash_limit(factor * (capacity + 1) / max(n_known, 1))
         of_class = [max(limit, _hash_limit(factor * wanted / max(int(n), 1))) for n in n_of_class.tolist()]

@@ -171,8 +171,14 @@ class Shape(NamedTuple):
         return sums + 4 * (n_classes + 1 + 2 * self.warps) + 2 * (self.warps * n_classes + self.tile)
 
 
-FEW, SOME, MANY = Shape(8, 4096, 8, True), Shape(16, 32768, 8, False), Shape(16, 16384, 8, False)
-SHAPES = (MANY, Shape(8, 16384, 8, False), Shape(4, 8192, 8, False), Shape(2, 4096, 8, False))
+FEW, SOME, MANY = Shape(8, 4096, 12, True), Shape(8, 8192, 8, False), Shape(32, 32768, 8, False)
+SHAPES = (
+    MANY,
+    Shape(16, 16384, 8, False),
+    Shape(8, 16384, 8, False),
+    Shape(4, 8192, 8, False),
+    Shape(2, 4096, 8, False),
+)
 """For ever more classes: the first that a block has the memory for is taken."""
 
 

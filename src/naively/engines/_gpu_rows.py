@@ -16,7 +16,7 @@ from naively._kernels.gpu import kernel
 from naively._table.device import DeviceTable, on_host
 from naively.statistics._sums import Sum
 from naively.statistics.base import Summary
-from naively.typing import IntArray
+from naively.typing import FloatArray, IntArray
 
 LARGEST_TABLE_BYTES = 1 << 30
 BLOCK_ROWS = 1 << 14
@@ -78,7 +78,7 @@ class DeviceRows:
     @cached_property
     def unit(self) -> float:
         """What a whole unit of weight is worth: a power of two, such that whole weights stay whole and sums fit."""
-        total = float(self.weights.sum())
+        total = 0.0 if self.weights is None else float(self.weights.sum())
         return 1.0 if total == 0 else 2.0 ** float(np.ceil(np.log2(total)) - 61)
 
     @cached_property
@@ -190,3 +190,12 @@ def answers(numbers: Any, summary: Summary, logs: bool = False) -> Any:
     else:
         truth = numbers > summary.above
     return cupy.where(cupy.isfinite(numbers), truth, numbers)
+
+
+def fetched(values: Any) -> FloatArray:
+    """A large array, copied to the host through memory that the GPU reaches directly."""
+    import cupyx
+
+    host: FloatArray = cupyx.empty_pinned(values.shape, dtype=values.dtype)
+    values.get(out=host)
+    return host

@@ -23,7 +23,7 @@ COLUMN = np.dtype(
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
 
-STAGES, BLOCKS = 4, 6
+STAGES, BLOCKS = 4, 5
 """How far `multiply_polynomials` reads ahead, and how many blocks of it a multiprocessor is to run at once."""
 
 MOST_CLASSES = 16
@@ -247,9 +247,8 @@ class DeviceScorer:
         import cupy
 
         values, room = table.values, self._room(table)
-        add = kernel(
-            "polynomials", "multiply_polynomials", self.device, TILES=self._tiles, OUT=out_type, **table.c_type
-        )
+        options = {"TILES": self._tiles, "OUT": out_type, "STAGES": STAGES, "BLOCKS": BLOCKS, **table.c_type}
+        add = kernel("polynomials", "multiply_polynomials", self.device, **options)
         add.max_dynamic_shared_size_bytes = max(room, 49152)
         attributes = cupy.cuda.Device(self.device).attributes
         of_memory = attributes["MaxSharedMemoryPerMultiprocessor"] // (room + 1024)

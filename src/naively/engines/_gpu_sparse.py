@@ -8,10 +8,10 @@ import numpy as np
 
 from naively._kernels.gpu import kernel
 from naively._table.device import DeviceTable
-from naively.engines._gpu_rows import DeviceRows, answers
+from naively.engines._gpu_rows import DeviceRows, answers, fetched
 from naively.statistics._sums import Sum
 from naively.statistics.base import Summary
-from naively.typing import FloatArray, IntArray
+from naively.typing import IntArray
 
 MOST_READINGS = 8
 """Sums of one class are taken in shared memory where the columns need no more readings of the cells than that."""
@@ -133,12 +133,3 @@ def _in_units(sums: Any, unit: float) -> Sum:
     rest = signed - high.astype(cupy.int64)
     total = fetched(high * unit)
     return Sum.of_parts(total, fetched(rest * unit)) if bool(rest.any()) else Sum(total)
-
-
-def fetched(values: Any) -> FloatArray:
-    """A large array, copied to the host through memory that the GPU reaches directly."""
-    import cupyx
-
-    host: FloatArray = cupyx.empty_pinned(values.shape, dtype=values.dtype)
-    values.get(out=host)
-    return host

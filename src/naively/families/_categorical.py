@@ -19,7 +19,7 @@ from naively.families._numbers import against
 from naively.families._posteriors import Posteriors, dirichlets, log_marginal, prior_counts, refuse_prior_from_data
 from naively.families._uncertainty import Uncertain, independent, looked_up
 from naively.families.base import READS_LABELS, Estimate, EvidenceReader, Family, LeftOut, Member, Parameters
-from naively.smoothing import Smoothing, StackedMEstimate, smoothed_frequencies
+from naively.smoothing import Lidstone, Smoothing, StackedMEstimate, smoothed_frequencies
 from naively.statistics._counts import Counts, frequencies_without, merged_labels
 from naively.statistics._information import counted
 from naively.statistics.base import Summary
@@ -128,6 +128,10 @@ class Categorical(Family):
             reader.of_counts(self.with_known(statistics[0]))
         else:
             super().weighed_by(reader, *statistics, smoothing=smoothing)
+
+    def followed_as(self, smoothing: Any) -> str | None:
+        """Its counts, where every value has one pseudo-count."""
+        return "labels" if isinstance(smoothing, Lidstone) and type(self) is Categorical else None
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

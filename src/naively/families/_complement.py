@@ -81,6 +81,10 @@ class Complement(Family):
             slope, np.zeros_like(slope), no_other, nonnegative=True, parameters={"weight": np.asarray(weight)}
         )
 
+    def comparable(self) -> Complement:
+        """The family with squares."""
+        return replace(self, squares=True)
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:

@@ -73,6 +73,10 @@ class Multinomial(Family):
             slope, np.zeros_like(slope), no_other, nonnegative=True, parameters={"probability": frequencies}
         )
 
+    def comparable(self) -> Multinomial:
+        """The family with squares."""
+        return replace(self, squares=True)
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:

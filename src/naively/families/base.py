@@ -47,6 +47,21 @@ class Parameters(NamedTuple):
         return cls(Count(number, number))
 
 
+class TokenWeights(NamedTuple):
+    """What one of each token of a text says.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The tokens that are known.
+    weights : callable
+        From places in the vocabulary to what one of these tokens says, (tokens, classes).
+    """
+
+    vocabulary: Any
+    weights: Callable[[IntArray], FloatArray]
+
+
 class Member(NamedTuple):
     """How a column enters a factor of several columns.
 
@@ -121,6 +136,9 @@ class Estimate(ABC):
 
     token_evidence: Any = Gap("reads no text")
     """From the place of a column and a text to its tokens and the evidence (tokens, classes) of each."""
+
+    token_weights: Any = Gap("reads no text")
+    """From the place of a column to the `TokenWeights` of all that it counts of texts."""
 
     @property
     def mass(self) -> float:
@@ -288,6 +306,14 @@ class Family:
     def with_declared(self, labels: tuple[Label, ...] | None) -> Family:
         """The family of a column whose type declares these values (None: it declares none)."""
         return self
+
+    def comparable(self) -> Family:
+        """The family that keeps what tells a change of its columns from chance: itself, unless that is an option."""
+        return self
+
+    def followed_as(self, smoothing: Any) -> str | None:
+        """What sums follow its columns record by record, "normal" or "labels"; None where a record changes more."""
+        return None
 
     # -- Weighing -------------------------------------------------------------------------------------------------
 

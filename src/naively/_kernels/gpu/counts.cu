@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(1024) count_byte_pairs(
     const unsigned* __restrict__ quads, int quads_per_row, const int* __restrict__ codes, int64 n_rows, int n_classes,
     int bits, uint64* __restrict__ table, int* __restrict__ too_large
 ) {
-    extern __shared__ unsigned room[];  // pairs (n_classes, 2, size * size, 32), then totals (n_classes, 32, 4, size)
+    extern __shared__ unsigned room[];  // pairs (n_classes, 2, size * size, 32), then totals (n_classes, 4, size, 32)
     const int size = 1 << bits, n_pairs = size * size, threads = blockDim.x, lane = threadIdx.x & 31;
     unsigned* totals = room + n_classes * 2 * n_pairs * 32;
     for (int i = threadIdx.x; i < n_classes * (2 * n_pairs + 4 * size) * 32; i += threads) room[i] = 0;
@@ -61,21 +61,29 @@ extern "C" __global__ void __launch_bounds__(1024) count_byte_pairs(
     const unsigned mask = n_pairs - 1;
     unsigned* mine = room + lane;
     unsigned seen = 0;
-    for (int64 base = warp * 8 * rows_per_warp + lane / lanes_per_row; base < n_rows; base += n_warps * 8 * rows_per_warp) {
-        unsigned loaded[8];
-        int code[8];
+    unsigned loaded[8], next[8];
+    int code[8], next_code[8];
+    auto load = [&](int64 from) {
 #pragma unroll
         for (int u = 0; u < 8; u++) {
-            const int64 row = base + u * rows_per_warp;
+            const int64 row = from + u * rows_per_warp;
             const bool there = on && row < n_rows;
-            code[u] = there ? __ldg(codes + row) : -1;
-            loaded[u] = there ? __ldcs(quads + row * quads_per_row + quad) : 0;
+            next_code[u] = there ? __ldg(codes + row) : -1;
+            next[u] = there ? __ldcs(quads + row * quads_per_row + quad) : 0;
         }
+    };
+    const int64 step = n_warps * 8 * rows_per_warp;
+    int64 base = warp * 8 * rows_per_warp + lane / lanes_per_row;
+    load(base);
+    for (; base < n_rows; base += step) {
+#pragma unroll
+        for (int u = 0; u < 8; u++) { loaded[u] = next[u]; code[u] = next_code[u]; }
+        load(base + step);  // while these are counted
 #pragma unroll
         for (int u = 0; u < 8; u++) {
             if (code[u] < 0) continue;
             seen |= loaded[u];
-            const unsigned pairs = loaded[u] | loaded[u] >> (8 - bits);  // values of columns 0 and 1, and of 2 and 3, side by side
+            const unsigned pairs = loaded[u] | loaded[u] >> (8 - bits);  // values of columns 0 and 1, of 2 and 3, side by side
             unsigned* at = mine + code[u] * 2 * n_pairs * 32;
             atomicAdd(at + (pairs & mask) * 32, 1u);
             atomicAdd(at + (n_pairs + (pairs >> 16 & mask)) * 32, 1u);
@@ -85,15 +93,15 @@ extern "C" __global__ void __launch_bounds__(1024) count_byte_pairs(
     for (int i = threadIdx.x; i < n_classes * 2 * n_pairs * 32; i += threads) {
         if (!room[i]) continue;
         const int pair = i / 32 % n_pairs, side = i / 32 / n_pairs % 2, code = i / 32 / n_pairs / 2;
-        unsigned* at = totals + ((code * 32 + lane) * 4 + 2 * side) * size;
-        atomicAdd(at + (pair & (size - 1)), room[i]);
-        atomicAdd(at + size + (pair >> bits), room[i]);
+        unsigned* at = totals + (code * 4 + 2 * side) * size * 32 + lane;
+        atomicAdd(at + (pair & (size - 1)) * 32, room[i]);
+        atomicAdd(at + (size + (pair >> bits)) * 32, room[i]);
     }
     __syncthreads();
     for (int i = threadIdx.x; i < n_classes * 128 * size; i += threads) {
-        const int value = i % size, column = i / size % 128, code = i / size / 128;
-        const int64 at = (int64)code * quads_per_row * 4 + 4 * (blockIdx.y * 32 + column / 4 % lanes_per_row) + column % 4;
-        if (totals[i]) atomicAdd(&table[at * size + value], (uint64)totals[i]);
+        const int value = i / 32 % size, j = i / 32 / size % 4, code = i / 32 / size / 4;
+        const int column = 4 * (blockIdx.y * 32 + lane % lanes_per_row) + j;
+        if (totals[i]) atomicAdd(&table[((int64)code * quads_per_row * 4 + column) * size + value], (uint64)totals[i]);
     }
     if (seen & ~((size - 1) * 0x01010101u)) *too_large = 1;
 }

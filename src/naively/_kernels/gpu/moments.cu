@@ -213,24 +213,57 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
             code = low;
         }
         const int begin = i;
-        int stop = i < end ? min(first[code + 1], end) : 0;
-        Lane lane_sums = {};
-        int n_missing[2] = {0, 0};
-        double anchor[2];
-        auto take_anchors = [&]() {
+        while (i < end) {
+            while (first[code + 1] <= i) code++;
+            const int stop = min(first[code + 1], end);
+            Lane lane_sums = {};
+            int n_missing[2] = {0, 0};
+            double anchor[2];
             for (int side = 0; side < 2; side++)
                 anchor[side] = on[side] ? anchors[(int64)code * n_columns + strip + place[side]] : 0.0;
-        };
-        auto write_out = [&]() {  // the sums of a class, and begin anew
+            const bool from_begin = i == begin;
+            for (; i < stop; i += UNROLL) {
+                TYPE loaded[UNROLL][2];
+#if WEIGHTED
+                double weight[UNROLL];
+#endif
+#pragma unroll
+                for (int u = 0; u < UNROLL; u++) {
+                    const int64 row = start + order[min(i + u, stop - 1)];
+                    const TYPE* at = cells + row * row_stride;
+#if PAIRS
+                    if (on[0]) {
+                        PAIR pair = __ldcs((const PAIR*)(at + strip) + lane);
+                        loaded[u][0] = pair.x;
+                        loaded[u][1] = pair.y;
+                    }
+#else
+                    if (on[0]) loaded[u][0] = __ldcs(at + offset[0]);
+                    if (on[1]) loaded[u][1] = __ldcs(at + offset[1]);
+#endif
+#if WEIGHTED
+                    weight[u] = weights[row];
+#endif
+                }
+#pragma unroll
+                for (int u = 0; u < UNROLL; u++) {
+                    if (i + u >= stop) break;
+#if WEIGHTED
+                    const double w = weight[u];
+#else
+                    const double w = 1.0;
+#endif
+                    add_cells(lane_sums, loaded[u], on, anchor, w, n_missing);
+                }
+            }
+            i = stop;
             for (int side = 0; side < 2; side++)
                 if (n_missing[side])
                     atomicAdd(&missing[(int64)code * n_columns + strip + place[side]], (uint64)n_missing[side]);
-            n_missing[0] = n_missing[1] = 0;
             // A class that other warps have rows of, too, waits for the end of the tile.
             const bool alone = first[code] >= begin && first[code + 1] <= end;
-            const int slot = warp * 2 + (first[code] <= begin ? 0 : 1);
-            double* to = border + slot * PARTS * STRIP;
-            if (!alone && lane == 0) border_class[slot] = code;
+            double* to = border + (warp * 2 + (from_begin ? 0 : 1)) * PARTS * STRIP;
+            if (!alone && lane == 0) border_class[warp * 2 + (from_begin ? 0 : 1)] = code;
 #pragma unroll
             for (int part = 0; part < SUMS; part++)
 #pragma unroll
@@ -242,51 +275,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
                         if (EXACT) to[(SUMS + part) * STRIP + place[side]] = lane_sums.low[part][side];
                     }
                 }
-            lane_sums = {};
-        };
-        take_anchors();
-        for (; i < end; i += UNROLL) {  // loads go on where a class ends
-            TYPE loaded[UNROLL][2];
-#if WEIGHTED
-            double weight[UNROLL];
-#endif
-#pragma unroll
-            for (int u = 0; u < UNROLL; u++) {
-                if (i + u >= end) break;
-                const int64 row = start + order[i + u];
-                const TYPE* at = cells + row * row_stride;
-#if PAIRS
-                if (on[0]) {
-                    PAIR pair = __ldcs((const PAIR*)(at + strip) + lane);
-                    loaded[u][0] = pair.x;
-                    loaded[u][1] = pair.y;
-                }
-#else
-                if (on[0]) loaded[u][0] = __ldcs(at + offset[0]);
-                if (on[1]) loaded[u][1] = __ldcs(at + offset[1]);
-#endif
-#if WEIGHTED
-                weight[u] = weights[row];
-#endif
-            }
-#pragma unroll
-            for (int u = 0; u < UNROLL; u++) {
-                if (i + u >= end) break;
-                if (i + u == stop) {
-                    write_out();
-                    do code++; while (first[code + 1] <= i + u);
-                    stop = min(first[code + 1], end);
-                    take_anchors();
-                }
-#if WEIGHTED
-                const double w = weight[u];
-#else
-                const double w = 1.0;
-#endif
-                add_cells(lane_sums, loaded[u], on, anchor, w, n_missing);
-            }
         }
-        if (begin < end) write_out();
         __syncthreads();
         for (int item = thread; item < SUMS * STRIP; item += WARPS * 32) {
             const int part = item / STRIP, column = item % STRIP;

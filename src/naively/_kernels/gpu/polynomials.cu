@@ -18,6 +18,7 @@
 #define STEP (4 * VECTOR)                // columns that the four lanes of a row copy at once
 
 union Cells { uint4 bits; TYPE cell[VECTOR]; };
+struct alignas(2 * sizeof(OUT)) Pair { OUT first, second; };
 
 // c += a @ b: a is 16 x 8 (rows x terms), b is 8 x 8 (terms x classes). A lane has of a the rows lane / 4 and 8 more, the
 // terms lane % 4 and 4 more; of b the terms alike, the class lane / 4; of c the rows alike, the classes 2 * (lane % 4) and next.
@@ -28,35 +29,42 @@ __device__ __forceinline__ void multiply(double (&c)[4], double a0, double a1, d
 }
 
 // Scores of a row, of which a lane has 2 * TILES classes, as probabilities; false if no class could have produced the row.
+// The largest score is taken out first; rounded to float32, which is quicker to find, where that is near enough.
 __device__ __forceinline__ bool to_probabilities(
-    double (&score)[2 * TILES], int first_class, int n_classes, const double* prior
+    const double (&score)[2 * TILES], OUT (&share)[2 * TILES], int first_class, int n_classes, const double* prior
 ) {
     const double lowest = __longlong_as_double(0xfff0000000000000LL);
-    double best = lowest;
+    float near = __int_as_float(0xff800000);
+#pragma unroll
+    for (int i = 0; i < 2 * TILES; i++)
+        if (i / 2 * 8 + first_class + i % 2 < n_classes) near = fmaxf(near, (float)score[i]);  // NaN, of inf - inf, is none
+    near = fmaxf(near, __shfl_xor_sync(~0u, near, 1));
+    near = fmaxf(near, __shfl_xor_sync(~0u, near, 2));
+    double most = (double)near;
+    if (__any_sync(~0u, !(fabsf(near) < 1e8f))) {
+        most = lowest;
+#pragma unroll
+        for (int i = 0; i < 2 * TILES; i++)
+            if (i / 2 * 8 + first_class + i % 2 < n_classes) most = fmax(most, score[i]);
+        most = fmax(most, __shfl_xor_sync(~0u, most, 1));
+        most = fmax(most, __shfl_xor_sync(~0u, most, 2));
+    }
+    const bool possible = most != lowest;
+    if (!possible)  // the answer is the prior
+        for (int k = 0; k < n_classes; k++) most = fmax(most, prior[k]);
+    OUT total = 0;
 #pragma unroll
     for (int i = 0; i < 2 * TILES; i++) {
-        if (i / 2 * 8 + first_class + i % 2 >= n_classes || isnan(score[i])) score[i] = lowest;  // NaN: inf - inf
-        best = fmax(best, score[i]);
+        const int k = i / 2 * 8 + first_class + i % 2;
+        const double said = possible ? score[i] : k < n_classes ? prior[k] : 0.0;
+        share[i] = k < n_classes && said == said ? exp((OUT)(said - most)) : (OUT)0;
+        total += share[i];
     }
-    best = fmax(best, __shfl_xor_sync(~0u, best, 1));
-    best = fmax(best, __shfl_xor_sync(~0u, best, 2));
-    const bool possible = best != lowest;
-    if (!possible) {  // the answer is the prior
-        for (int k = 0; k < n_classes; k++) best = fmax(best, prior[k]);
-#pragma unroll
-        for (int i = 0; i < 2 * TILES; i++) {
-            const int k = i / 2 * 8 + first_class + i % 2;
-            if (k < n_classes) score[i] = prior[k];
-        }
-    }
-    OUT share[2 * TILES], total = 0;
-#pragma unroll
-    for (int i = 0; i < 2 * TILES; i++) total += share[i] = exp((OUT)(score[i] - best));
     total += __shfl_xor_sync(~0u, total, 1);
     total += __shfl_xor_sync(~0u, total, 2);
     const OUT scale = (OUT)1 / total;
 #pragma unroll
-    for (int i = 0; i < 2 * TILES; i++) score[i] = (double)(share[i] * scale);
+    for (int i = 0; i < 2 * TILES; i++) share[i] *= scale;
     return possible;
 }
 
@@ -70,6 +78,21 @@ __device__ __forceinline__ bool is_no_number(TYPE cell) {
     return (cell & 0x7f80) == 0x7f80;
 #else
     return !(fabs(cell) <= (TYPE)(sizeof(TYPE) == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308));
+#endif
+}
+
+// Whether any cell of two copies is: nothing else, times zero, is not zero.
+__device__ __forceinline__ bool has_no_number(const Cells (&now)[2]) {
+#if FLOATS && HALF == 0
+    TYPE nothing = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * VECTOR; i++) nothing = fma(now[i / VECTOR].cell[i % VECTOR], (TYPE)0, nothing);
+    return nothing != nothing;
+#else
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < 2 * VECTOR; i++) any |= is_no_number(now[i / VECTOR].cell[i % VECTOR]);
+    return any;
 #endif
 }
 
@@ -148,15 +171,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
 #pragma unroll
             for (int h = 0; h < 2; h++) now[h].bits = room[(stage * 2 + h) * THREADS + threadIdx.x];
             if (++stage == STAGES) stage = 0;
-            unsigned unknown = 0;
-#pragma unroll
-            for (int i = 0; i < 2 * VECTOR; i++) unknown |= (unsigned)is_no_number(now[i / VECTOR].cell[i % VECTOR]) << i;
             const double* my_anchors = anchors + step * STEP + quarter * VECTOR;
             const double2* b = coefficients + step * VECTOR * TILES * 32 + lane;
-            if (!__any_sync(~0u, unknown)) {
+            if (!__any_sync(~0u, has_no_number(now))) {
                 add_step<false>(c, now, 0, my_anchors, b);
                 continue;
             }
+            unsigned unknown = 0;
+#pragma unroll
+            for (int i = 0; i < 2 * VECTOR; i++) unknown |= (unsigned)is_no_number(now[i / VECTOR].cell[i % VECTOR]) << i;
             add_step<true>(c, now, unknown, my_anchors, b);
             for (int other = 0; other < 4; other++) {  // what a column says of its anchor was in the start: take it out
                 const unsigned bits = __shfl_sync(~0u, unknown, (lane & ~3) | other);
@@ -183,12 +206,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
             double score[2 * TILES];
 #pragma unroll
             for (int i = 0; i < 2 * TILES; i++) score[i] = c[i / 2][h * 2 + i % 2];
-            if (finish && !to_probabilities(score, 2 * quarter, n, prior) && quarter == 0 && row < n_rows)
-                atomicAdd(n_impossible, 1);
+            OUT answer[2 * TILES];
 #pragma unroll
-            for (int i = 0; i < 2 * TILES; i++) {
-                const int k = i / 2 * 8 + 2 * quarter + i % 2;
-                if (row < n_rows && k < n) out[row * n_classes + chunk + k] = (OUT)score[i];
+            for (int i = 0; i < 2 * TILES; i++) answer[i] = score[i] == score[i] ? (OUT)score[i] : (OUT)__longlong_as_double(0xfff0000000000000LL);  // of inf - inf
+            if (finish && !to_probabilities(score, answer, 2 * quarter, n, prior) && quarter == 0 && row < n_rows)
+                atomicAdd(n_impossible, 1);
+            if (row >= n_rows) continue;
+            OUT* to = out + row * n_classes + chunk + 2 * quarter;
+#pragma unroll
+            for (int tile = 0; tile < TILES; tile++) {
+                const int k = tile * 8 + 2 * quarter;
+                if (n_classes % 2 == 0 && k + 1 < n) {
+                    *(Pair*)(to + tile * 8) = {answer[2 * tile], answer[2 * tile + 1]};
+                } else {
+                    if (k < n) to[tile * 8] = answer[2 * tile];
+                    if (k + 1 < n) to[tile * 8 + 1] = answer[2 * tile + 1];
+                }
             }
         }
     }
