@@ -13,7 +13,6 @@ is `expected`; the p-value is the chance of at least such a change where nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from naively._table.table import require_rows
 from naively.analysis._changes import PRIOR, column_records, prior_record, ranked
 from naively.analysis._unlabelled import counted_unlabelled, mixture_record, over_classes, shares
 from naively.errors import InputError, ParameterError
-from naively.families import FAMILIES, as_family
+from naively.families import to_compare
 from naively.statistics._divergence import Change
 from naively.typing import SourceLike, TableLike, TargetLike, WeightsLike
 
@@ -149,7 +148,7 @@ def compare(
 def _counted(before: NaiveBayes, after: Any, y: Any, sample_weight: Any) -> NaiveBayes:
     """What `before` is compared with, as a model."""
     if not isinstance(after, BaseEstimator):
-        alike = clone(before).set_params(families=_with_squares(before.families))
+        alike = clone(before).set_params(families=to_compare(before.families))
         counted: NaiveBayes = alike.partial_fit(after, y, sample_weight=sample_weight)  # which only counts
         return counted
     if y is not None or sample_weight is not None:
@@ -157,16 +156,6 @@ def _counted(before: NaiveBayes, after: Any, y: Any, sample_weight: Any) -> Naiv
     after._require_fitted()
     fitted: NaiveBayes = after
     return fitted
-
-
-def _with_squares(families: Any) -> Any:
-    """What the user gave as families; those of counts keep squares, which tell a change from chance."""
-    if isinstance(families, Mapping):
-        return {name: _with_squares(family) for name, family in families.items()}
-    if isinstance(families, str) and families in FAMILIES:
-        families = as_family(families)
-    comparable = getattr(families, "comparable", None)  # `ByKind` and the like have none
-    return families if comparable is None else comparable()
 
 
 # -- rows without labels --------------------------------------------------------------------------------------------

@@ -88,11 +88,12 @@ def _are_enough(
 ) -> bool:
     """Whether there are more distinct rows below the limits than places, or all rows are below."""
     chosen, codes = on_host(hashes[found]), on_host(rows.codes[found])
-    below = np.unique(chosen[chosen <= np.uint64(limit)])
-    if limit < LARGEST_HASH and len(below) <= capacity:
+    order = np.lexsort((codes, chosen))
+    chosen, codes = chosen[order], codes[order]
+    new = np.ones(len(chosen), dtype=bool)
+    new[1:] = chosen[1:] != chosen[:-1]
+    if limit < LARGEST_HASH and np.count_nonzero(new & (chosen <= np.uint64(limit))) <= capacity:
         return False
-    order = np.lexsort((chosen, codes))
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (np.diff(chosen[order]) != 0) | (np.diff(codes[order]) != 0)
-    n_distinct = np.bincount(codes[order][new], minlength=rows.n_classes)
+    new[1:] |= codes[1:] != codes[:-1]
+    n_distinct = np.bincount(codes[new], minlength=rows.n_classes)
     return bool(((n_distinct >= wanted) | (limits == np.uint64(LARGEST_HASH))).all())

@@ -90,9 +90,10 @@ def _suitable_rows(X: AnyArray) -> int:
     """Rows of a piece: several must be on the GPU at a time, with room for what is computed of them."""
     import cupy
 
-    free, _ = cupy.cuda.runtime.memGetInfo()
+    free = int(cupy.cuda.runtime.memGetInfo()[0])
     row_bytes = max(1, X.shape[1] * X.itemsize)
-    return max(1, min(CHUNK_BYTES, int(SHARE * free / (WAITING + 3))) // row_bytes)
+    n_bytes: int = min(CHUNK_BYTES, int(SHARE * free / (WAITING + 3)))
+    return max(1, n_bytes // int(row_bytes))
 
 
 def _copied(X: AnyArray, n: int, device: int, stream: Any) -> Generator[tuple[int, Any], None, None]:

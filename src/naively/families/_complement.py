@@ -81,10 +81,6 @@ class Complement(Family):
             slope, np.zeros_like(slope), no_other, nonnegative=True, parameters={"weight": np.asarray(weight)}
         )
 
-    def comparable(self) -> Complement:
-        """The family with squares."""
-        return replace(self, squares=True)
-
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
@@ -95,6 +91,10 @@ class Complement(Family):
         return replace(dense, sparse=partial(_sparse_without, statistics, smoothing))
 
     # -- Questions ------------------------------------------------------------------------------------------------
+
+    def to_compare(self) -> Family:
+        """With squares."""
+        return replace(self, squares=True)
 
     def cells(self, statistics: Moments) -> list[FloatArray]:
         """Of one event: whether it is of another column, or of this one."""

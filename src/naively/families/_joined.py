@@ -128,6 +128,11 @@ def joined(
             raise ParameterError(f"factors join the columns {listed(used)}, which are to be ignored.")
         columns = [names[place] for place in sorted(places)]
         family = factor.family(factor.members(names, families), columns, cuts)
+        if family is not None and family.one_term and len(places) > 1 and family.term in names:
+            raise ParameterError(
+                f"A column is called {family.term!r}, and so is the evidence of {factor!r}. Rename the column, so that "
+                "the two can be told apart."
+            )
         for place in places:
             result[place] = family
     return result

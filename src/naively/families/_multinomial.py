@@ -73,10 +73,6 @@ class Multinomial(Family):
             slope, np.zeros_like(slope), no_other, nonnegative=True, parameters={"probability": frequencies}
         )
 
-    def comparable(self) -> Multinomial:
-        """The family with squares."""
-        return replace(self, squares=True)
-
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:
@@ -120,6 +116,10 @@ class Multinomial(Family):
     def rows_of(self, parameters: Any) -> list[list[tuple[Any, float]]]:
         """The share of the column, as a part of one event."""
         return [[(share, 1.0)] for share in parameters["probability"].tolist()]
+
+    def to_compare(self) -> Family:
+        """With squares."""
+        return replace(self, squares=True)
 
     def cells(self, statistics: Moments) -> list[FloatArray]:
         """Of one event: whether it is of another column, or of this one."""

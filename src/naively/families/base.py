@@ -307,10 +307,6 @@ class Family:
         """The family of a column whose type declares these values (None: it declares none)."""
         return self
 
-    def comparable(self) -> Family:
-        """The family that keeps what tells a change of its columns from chance: itself, unless that is an option."""
-        return self
-
     def followed_as(self, smoothing: Any) -> str | None:
         """What sums follow its columns record by record, "normal" or "labels"; None where a record changes more."""
         return None
@@ -361,6 +357,10 @@ class Family:
 
     as_member: ClassVar[Any] = Gap("reads neither labels nor numbers that a factor can join")
     """From nothing to the `Member` that a column of this family is in a factor of several columns."""
+
+    def to_compare(self) -> Family:
+        """The family that counts rows which are to be compared; another one where chance takes more to tell."""
+        return self
 
     def compare(self, before: Any, after: Any, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
         """How each column has changed in each class: what its most detailed statistic tells.

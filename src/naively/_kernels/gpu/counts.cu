@@ -63,7 +63,17 @@ extern "C" __global__ void __launch_bounds__(1024) count_byte_pairs(
     unsigned seen = 0;
     unsigned loaded[8], next[8];
     int code[8], next_code[8];
+    const int64 stride = (int64)rows_per_warp * quads_per_row;
     auto load = [&](int64 from) {
+        if (on && from + 7 * rows_per_warp < n_rows) {
+            const unsigned* at = quads + from * quads_per_row + quad;
+#pragma unroll
+            for (int u = 0; u < 8; u++) {
+                next[u] = __ldcs(at + u * stride);
+                next_code[u] = __ldg(codes + from + u * rows_per_warp);
+            }
+            return;
+        }
 #pragma unroll
         for (int u = 0; u < 8; u++) {
             const int64 row = from + u * rows_per_warp;
@@ -72,21 +82,31 @@ extern "C" __global__ void __launch_bounds__(1024) count_byte_pairs(
             next[u] = there ? __ldcs(quads + row * quads_per_row + quad) : 0;
         }
     };
+    auto count = [&](unsigned word, int code) {
+        seen |= word;
+        const unsigned pairs = word | word >> (8 - bits);  // values of columns 0 and 1, and of 2 and 3, side by side
+        unsigned* at = mine + code * 2 * n_pairs * 32;
+        atomicAdd(at + (pairs & mask) * 32, 1u);
+        atomicAdd(at + (n_pairs + (pairs >> 16 & mask)) * 32, 1u);
+    };
     const int64 step = n_warps * 8 * rows_per_warp;
     int64 base = warp * 8 * rows_per_warp + lane / lanes_per_row;
     load(base);
     for (; base < n_rows; base += step) {
-#pragma unroll
-        for (int u = 0; u < 8; u++) { loaded[u] = next[u]; code[u] = next_code[u]; }
-        load(base + step);  // while these are counted
+        int all = 0;
 #pragma unroll
         for (int u = 0; u < 8; u++) {
-            if (code[u] < 0) continue;
-            seen |= loaded[u];
-            const unsigned pairs = loaded[u] | loaded[u] >> (8 - bits);  // values of columns 0 and 1, of 2 and 3, side by side
-            unsigned* at = mine + code[u] * 2 * n_pairs * 32;
-            atomicAdd(at + (pairs & mask) * 32, 1u);
-            atomicAdd(at + (n_pairs + (pairs >> 16 & mask)) * 32, 1u);
+            loaded[u] = next[u];
+            code[u] = next_code[u];
+            all |= code[u];
+        }
+        load(base + step);  // while these are counted
+        if (all >= 0) {  // no row is left out: the rule
+#pragma unroll
+            for (int u = 0; u < 8; u++) count(loaded[u], code[u]);
+        } else {
+#pragma unroll
+            for (int u = 0; u < 8; u++) if (code[u] >= 0) count(loaded[u], code[u]);
         }
     }
     __syncthreads();

@@ -17,6 +17,7 @@
 //                         for the last of some 100 bits, the sum itself
 
 #define STRIP 64
+#define CODES 16  // classes of rows that a lane loads at once; TILE is a multiple of 32 * CODES * WARPS
 #define SUMS (WEIGHTED ? 3 : 2)
 #define PARTS (EXACT ? 2 * SUMS : SUMS)
 
@@ -109,7 +110,13 @@ __device__ __forceinline__ void add_part(
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
+// The classes of rows that a lane has, all asked for at once: -1 past the last row.
+__device__ __forceinline__ void take_codes(int (&code)[CODES], const int* codes, int row, int n) {
+#pragma unroll
+    for (int u = 0; u < CODES; u++) code[u] = row + 32 * u < n ? codes[row + 32 * u] : -1;
+}
+
+extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 : 32 / WARPS) class_moments(
     const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns,
     const int* __restrict__ codes, const double* __restrict__ weights, const double* __restrict__ anchors, int64 n_rows,
     int n_classes, double* __restrict__ scratch, uint64* __restrict__ missing
@@ -152,12 +159,15 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
         for (int i = thread; i < WARPS * n_classes; i += WARPS * 32) of_warp[i] = 0;
         __syncthreads();
         const int share = TILE / WARPS;
-        for (int group = 0; group < share; group += 32) {
-            int row = warp * share + group + lane;
-            int code = row < n ? codes[start + row] : -1;
-            unsigned peers = __match_any_sync(~0u, code);
-            if (code >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code] += __popc(peers);
-            __syncwarp();
+        for (int group = 0; group < share; group += 32 * CODES) {
+            int code[CODES];
+            take_codes(code, codes + start, warp * share + group + lane, n);
+#pragma unroll
+            for (int u = 0; u < CODES; u++) {
+                unsigned peers = __match_any_sync(~0u, code[u]);
+                if (code[u] >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code[u]] += __popc(peers);
+                __syncwarp();
+            }
         }
         __syncthreads();
         for (int code = thread; code < n_classes; code += WARPS * 32) {
@@ -183,17 +193,20 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
             }
         }
         __syncthreads();
-        for (int group = 0; group < share; group += 32) {
-            int row = warp * share + group + lane;
-            int code = row < n ? codes[start + row] : -1;
-            unsigned peers = __match_any_sync(~0u, code);
-            if (code >= 0) {
-                int rank = of_warp[warp * n_classes + code] + __popc(peers & ((1u << lane) - 1));
-                order[first[code] + rank] = (unsigned short)row;
+        for (int group = 0; group < share; group += 32 * CODES) {
+            int code[CODES];
+            take_codes(code, codes + start, warp * share + group + lane, n);
+#pragma unroll
+            for (int u = 0; u < CODES; u++) {
+                unsigned peers = __match_any_sync(~0u, code[u]);
+                if (code[u] >= 0) {
+                    int rank = of_warp[warp * n_classes + code[u]] + __popc(peers & ((1u << lane) - 1));
+                    order[first[code[u]] + rank] = (unsigned short)(warp * share + group + 32 * u + lane);
+                }
+                __syncwarp();
+                if (code[u] >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code[u]] += __popc(peers);
+                __syncwarp();
             }
-            __syncwarp();
-            if (code >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code] += __popc(peers);
-            __syncwarp();
         }
         __syncthreads();
 

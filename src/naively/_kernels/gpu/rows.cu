@@ -6,10 +6,15 @@ __device__ __forceinline__ uint64 mixed(uint64 bits) {
     return bits ^ (bits >> 31);
 }
 
+// The bits of a number: those of 0.0 for -0.0.
+__device__ __forceinline__ uint64 bits_of(TYPE cell) {
+    return (uint64)__double_as_longlong(as_double(cell) + 0.0);
+}
+
 // A warp adds up the hashes of eight rows. First every lane has a part of each; then lanes give away half of the rows
 // that they have parts of, and take the other half, until each has parts of one row: a third of the exchanges that a sum
 // over the lanes for every row would take.
-extern "C" __global__ void row_hashes(
+extern "C" __global__ void __launch_bounds__(256, 4) row_hashes(
     const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns,
     const uint64* __restrict__ salts, int64 n_rows, uint64* __restrict__ hashes
 ) {
@@ -26,14 +31,24 @@ extern "C" __global__ void row_hashes(
 #pragma unroll
                 for (int r = 0; r < 8; r++) loaded[side][r] = __ldcs(from + min(r, n - 1) * row_stride);
             }
+            TYPE nothing = 0;  // unless a cell is missing, or infinite; integers are none of it
+#if FLOATS && HALF == 0
+#pragma unroll
+            for (int i = 0; i < 16; i++) nothing = fma(loaded[i / 8][i % 8], (TYPE)0, nothing);
+#elif FLOATS
+            nothing = 1;
+#endif
 #pragma unroll
             for (int side = 0; side < 2; side++) {
                 if (first + 32 * side >= n_columns) continue;
                 const uint64 salt = salts[first + 32 * side];
+                if (nothing == 0) {
 #pragma unroll
-                for (int r = 0; r < 8; r++) {
-                    const uint64 bits = (uint64)__double_as_longlong(as_double(loaded[side][r]) + 0.0);
-                    hash[r] += is_missing(loaded[side][r]) ? 0 : mixed(bits ^ salt);
+                    for (int r = 0; r < 8; r++) hash[r] += mixed(bits_of(loaded[side][r]) ^ salt);
+                } else {
+#pragma unroll
+                    for (int r = 0; r < 8; r++)
+                        hash[r] += is_missing(loaded[side][r]) ? 0 : mixed(bits_of(loaded[side][r]) ^ salt);
                 }
             }
         }
