@@ -1572,7 +1572,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Of the same library as X; of pandas if X is no data frame; where pandas is not installed, a dict of lists.
             For each row of X one row for the prior and one for each of `evidence_names_` (but for the members of joint
             factors, which have no evidence of their own): ``row`` (its position in X), ``column``, ``value`` (as text;
-            null where missing), ``class`` and ``bits``.
+            null where missing, which ``frame.to_json(orient="records")`` writes as JSON has it), ``class`` and
+            ``bits``.
 
         Examples
         --------
