@@ -23,7 +23,7 @@ COLUMN = np.dtype(
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
 
-STAGES, BLOCKS = 3, 4
+STAGES, BLOCKS = 4, 5
 """How far `multiply_polynomials` reads ahead, and how many blocks of it a multiprocessor is to run at once."""
 
 MOST_CLASSES = 16
@@ -236,7 +236,7 @@ class DeviceScorer:
         """The shared memory that cells on their way, coefficients and anchors take."""
         step = 64 // table.values.itemsize
         n_steps = -(-table.n_columns // step)
-        return STAGES * 8192 + n_steps * (step // 4 * self._tiles * 512 + 8 * step)
+        return STAGES * 4096 + n_steps * (step // 4 * self._tiles * 512 + 8 * step)
 
     @property
     def _tiles(self) -> int:
