@@ -36,7 +36,7 @@ from naively._scoring.decision import (
     share,
 )
 from naively._scoring.explained_cells import WIDE, explained_cells
-from naively._scoring.explained_tokens import strongest_tokens
+from naively._scoring.explained_tokens import parts_of_dates, strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
@@ -735,11 +735,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A table as it is counted, what to count of it, and where the columns stand in it."""
         recipe = as_recipe(self.recipe)
         if schema is None:
-            return table, self._first_schema(table, recipe, weights), None
+            first = self._first_schema(table, recipe, weights)
+            return first.with_dates(table, None), first, None
         if self._takes_new_columns and not forgets:
             schema = schema.widened(table)
         table, positions = schema.matched(table)
-        return table, schema.completed(table, positions, lambda *known: self._assigned(recipe, *known)), positions
+        schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
+        return schema.with_dates(table, positions), schema, positions
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
@@ -1482,7 +1484,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         terms = [place for place, name in enumerate(scorer.names) if name not in hidden]
         names = [scorer.names[place] for place in terms]
         bits = bits[:, [0, *(place + 1 for place in terms)]]
-        return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, by_token)
+        by_part = parts_of_dates(scorer, table, positions, decider.log_prior, evidence, chosen) if tokens else {}
+        columns = self.schema_.names
+        return explanation(X, table, positions, columns, names, self.classes_, chosen, bits, by_token, by_part)
 
     @of_one_state
     def check(self, X: TableLike) -> Check:

@@ -104,7 +104,7 @@ OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes", "weka")
 """The models of `naively.compat`."""
 CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
-KINDS = ("number", "truth", "label", "text", "mixed", "empty")
+KINDS = ("number", "truth", "label", "text", "date", "time", "mixed", "empty")
 
 
 # -- writing --------------------------------------------------------------------------------------------------------

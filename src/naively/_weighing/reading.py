@@ -8,12 +8,14 @@ import numpy as np
 
 from naively._schema import Schema
 from naively._scoring.model import grouped, statistics_of
+from naively._weighing.calendar import part_columns
 from naively._weighing.sources import LabelColumn, LabelColumns, NumberColumns, NumericColumn, ProseColumn, Source
 from naively._weighing.text import TextColumn
 from naively.errors import ParameterError
-from naively.families import Categorical, Family, Stacked, Text
+from naively.families import Categorical, Date, Family, Stacked, Text
 from naively.families._categorical import LabelTables
 from naively.smoothing import Smoothing, StackedMEstimate
+from naively.statistics._calendar import Calendar
 from naively.statistics._counts import Counts
 from naively.statistics._histogram import Histograms
 from naively.statistics._moments import Moments, centred
@@ -53,6 +55,8 @@ def read_sources(
         known = statistics_of(schema, family, members, statistics)
         if isinstance(family, Stacked):
             sources.extend(_stacked(family, columns, *known))
+        elif isinstance(family, Date):
+            sources.extend(_dates(family, smoothing, columns, labels, known, statistics.class_weight.high))
         elif isinstance(family, Text):
             sources.extend(_prose(family, columns, known))
         elif isinstance(family, Categorical) and isinstance(smoothing, StackedMEstimate):
@@ -81,6 +85,26 @@ def cells_within(n_columns: int, n_classes: int) -> int:
     """The number of cells that each column of numbers may have."""
     of_column = max(FEW_CELLS, MOST_CELLS // max(n_columns, 1))
     return min(of_column, max(LEAST_CELLS, MOST_TABLE // max(n_classes, 1)))
+
+
+def _dates(
+    family: Date,
+    smoothing: Smoothing,
+    columns: tuple[int, ...],
+    labels: list[Labels],
+    known: Sequence[ColumnStatistics],
+    class_weights: FloatArray,
+) -> list[Source]:
+    """The trend of dates, read as any numbers, and their other parts, each with a weight of its own."""
+    *of_trend, calendar = known
+    assert isinstance(calendar, Calendar)
+    parts = part_columns(family, smoothing, columns, calendar)
+    if not of_trend:
+        return parts
+    assert family.trend is not None
+    if isinstance(family.trend, Stacked):
+        return [*_stacked(family.trend, columns, *of_trend), *parts]
+    return [_of_family(family.trend, smoothing, columns, labels, of_trend, class_weights), *parts]
 
 
 def _prose(family: Text, columns: Sequence[int], known: Sequence[ColumnStatistics]) -> list[Source]:

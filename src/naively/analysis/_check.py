@@ -152,6 +152,7 @@ def of_columns(schema: Schema, statistics: Statistics, table: Table) -> list[Fin
     """What deserves a look in the columns of rows that were counted."""
     if isinstance(table, SparseTable):
         return []
+    table = schema.with_dates(table, None)
     held, weight = values_by_column(statistics), float(statistics.class_weight.high.sum())
     findings, usual = [], []
     for position, (name, kind) in enumerate(zip(schema.names, table.kinds, strict=True)):

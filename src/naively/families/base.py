@@ -116,7 +116,8 @@ class Estimate(ABC):
         return False
 
     token_evidence: Any = Gap("reads no text")
-    """From the place of a column and a text to its tokens and the evidence (tokens, classes) of each."""
+    """From the place of a column and a text to its tokens and the evidence (tokens, classes) of each; or from a date,
+    in seconds, to its parts."""
 
     @property
     def mass(self) -> float:
@@ -158,7 +159,7 @@ class Estimate(ABC):
 
     @property
     def kind(self) -> str:
-        """What `points` are: "label", "truth" (yes or no), "from" (where bins begin), "point" or "text"."""
+        """What `points` are: "label", "truth" (yes or no), "from" (where bins begin), "point", "part" or "text"."""
         return "point"
 
     def points(self, place: int, n_points: int) -> list[Any]:
@@ -265,6 +266,13 @@ class Family:
         """Whether the family wants to know the values that a column's type declares."""
         return False
 
+    reads_dates: ClassVar[bool] = False
+    """Whether the family reads text as dates or times of day, and wants to know what its column holds."""
+
+    def for_column(self, kind: Kind, numeric: Family | None = None) -> Family:
+        """The family of a column that holds this, where numbers are read with the family `numeric`."""
+        return self
+
     def with_declared(self, labels: tuple[Label, ...] | None) -> Family:
         """The family of a column whose type declares these values (None: it declares none)."""
         return self
@@ -354,5 +362,5 @@ class Family:
     """From the arguments of `estimate` to `LeftOut`: the evidence of rows that the statistics hold, without the row."""
 
 
-READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "text", "mixed", "empty")
+READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "text", "date", "time", "mixed", "empty")
 """The kinds of columns that can be read as labels: all."""
