@@ -19,7 +19,7 @@ import numpy as np
 from naively._read_only import read_only_property
 from naively._table.dates import clock_of_texts
 from naively._table.table import ArrayTable, Kind, SparseTable, Table
-from naively.errors import InputTypeError, ParameterError, SchemaError, brief, listed, warn
+from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief, listed, warn
 from naively.families import ByKind, Date, Family, as_family
 from naively.statistics.base import Summary, in_words
 from naively.typing import IntArray, Label
@@ -458,6 +458,39 @@ def _resolved(families: list[Family | None], kinds: Sequence[Kind], numeric: Fam
         family.for_column(kind, numeric) if family is not None and family.reads_dates else family
         for family, kind in zip(families, kinds, strict=True)
     ]
+
+
+def with_monotone(names: Sequence[str], families: list[Family | None], monotone: Any) -> list[Family | None]:
+    """The families, with those of the columns that are to be monotone told so.
+
+    Parameters
+    ----------
+    names, families : sequences
+        The columns.
+    monotone : mapping or None
+        By column name or position 1 or -1: the log-odds of the second class rise, or fall, with the number.
+    """
+    if monotone is None:
+        return families
+    if not isinstance(monotone, Mapping):
+        raise ParameterError(f"monotone must be a dict by column of 1 and -1, got {brief(monotone)}.")
+    index = {name: position for position, name in enumerate(names)}
+    told = list(families)
+    for key, sign in monotone.items():
+        place = position_of(key, index, "monotone")
+        if isinstance(sign, bool) or not isinstance(sign, (int, np.integer)) or sign not in (-1, 1):
+            raise ParameterError(f"monotone[{key!r}] must be 1 (rising) or -1 (falling), got {sign!r}.")
+        family = families[place]
+        if family is None:
+            continue
+        try:
+            told[place] = family.with_monotone(int(sign))
+        except GapError as gap:
+            raise ParameterError(
+                f"monotone names the column {names[place]!r}, which {family.name()!r} reads: it {gap.reason}. Numbers "
+                "that Stacked() reads can be monotone, as they are in the recipes 'fast' and 'auto'."
+            ) from gap
+    return told
 
 
 def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family, text: Family | None) -> Family | None:

@@ -86,7 +86,7 @@ VERSION = 2
 READ = (1, 2)
 """The versions that are read; what the first did not have is computed when it is asked for."""
 
-YOUNGER = frozenset({"ignore", "verbose"})
+YOUNGER = frozenset({"ignore", "monotone", "verbose"})
 """Parameters that files written before there were these do not have."""
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024

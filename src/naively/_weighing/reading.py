@@ -77,7 +77,7 @@ def _stacked(
     for place, (column, histogram) in enumerate(zip(columns, histograms.histograms, strict=True)):
         exact = (weight[:, place], mean[:, place], scatter[:, place])
         few = histogram.within(cells_within(len(columns), histogram.n_classes))
-        found.append(NumericColumn(column, few, exact, family.densities))
+        found.append(NumericColumn(column, few, exact, family.densities, monotone=family.monotone))
     return found
 
 

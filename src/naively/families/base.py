@@ -266,6 +266,9 @@ class Family:
         """Whether the family wants to know the values that a column's type declares."""
         return False
 
+    with_monotone: ClassVar[Any] = Gap("has a shape of its own")
+    """From 1 or -1 to the family whose log-odds of the second of two classes rise, or fall, with the number."""
+
     reads_dates: ClassVar[bool] = False
     """Whether the family reads text as dates or times of day, and wants to know what its column holds."""
 
