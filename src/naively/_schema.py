@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from naively._read_only import read_only_property
-from naively._table.dates import clock_of_texts
+from naively._table.dates import clock_of_texts, dates_of_seconds
 from naively._table.table import ArrayTable, Kind, SparseTable, Table
 from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief, listed, warn
 from naively.families import ByKind, Date, Family, as_family
@@ -131,6 +131,13 @@ class Schema:
             if position >= 0 and table.kinds[position] in ("label", "text"):
                 table = table.as_dates(position, self.kinds[place])
         return table
+
+    def as_learnt(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Cells that were kept, by column, as they can be read again: seconds as the dates that they stand for."""
+        dates = {self.names[place]: self.kinds[place] for place in self._dates}
+        return {
+            name: dates_of_seconds(cells, dates[name]) if name in dates else cells for name, cells in columns.items()
+        }
 
     @cached_property
     def _dates(self) -> list[int]:

@@ -50,6 +50,7 @@ from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
+from naively.analysis._bootstrap import bootstrapped_bounds
 from naively.analysis._check import checked_rows, warn_of_asked, warn_of_learnt
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
@@ -2455,7 +2456,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return BayesError(float(doubt.mean()), spread / float(np.sqrt(len(codes))), len(codes))
 
     @of_one_state
-    def credible_interval(self, X: TableLike, level: float = 0.95) -> FloatArray:
+    def credible_interval(self, X: TableLike, level: float = 0.95, n_draws: int = 32) -> FloatArray:
         """Between which bounds each class's probability lies, given how few or many rows were learnt.
 
         Parameters
@@ -2463,6 +2464,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : as in `predict`
         level : float, default=0.95
             The probability that the bounds are to hold.
+        n_draws : int, default=32
+            How often a recipe that weighs evidence is estimated anew, on its kept rows under random weights: the time
+            that this takes is so many times that of the first answer. The draws are the same in every call.
 
         Returns
         -------
@@ -2471,11 +2475,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Notes
         -----
-        In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
-        the posterior of the parameters gives. They hold for a column model that is right,
-        and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
-        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
-        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN` where a parent is known.
+        In "textbook" in closed form: the log-odds of the class against the rest are taken for normal, with the mean and
+        variance that the posterior of the parameters gives. They hold for a column model that is right, and for
+        columns that are independent; they say nothing of what else may be wrong. For `Gaussian`, `StudentT`,
+        `Categorical`, `Bernoulli`, `Poisson`, `Multinomial`, `Binned` and `Date` columns, with `Joint` factors of
+        labels, or of numbers that share no covariance, and for `TAN` where a parent is known.
+
+        In "fast" and "auto" by a Bayesian bootstrap of the kept rows, see `naively.analysis._bootstrap`: how much all
+        that was estimated, densities, weights and prior, would differ with other rows. The bounds are about the
+        model's own answer, so what it shrinks or cannot say is not in them. Of a model that has learnt more rows than
+        it keeps they are wider than need be. "strong" has none.
 
         Examples
         --------
@@ -2492,7 +2501,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
             raise ParameterError(f"credible_interval(level) must be a number between 0 and 1, got {level!r}.")
+        require_whole("credible_interval(n_draws)", n_draws, at_least=2)
         table, positions, _, _ = self._ready(X, None)
+        recipe = as_recipe(self.recipe)
+        if recipe.tempering is not None and not recipe.pooled:
+            return bootstrapped_bounds(self, table, positions, float(level), int(n_draws))
         self._require_density("credible_interval")
         given = self._given_prior()
         if given is None or (isinstance(given, str) and given == "estimated"):
@@ -2500,7 +2513,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             prior = uncertain_prior((weight + self._prior_rule().pseudo_counts(weight, self.classes_.tolist()))[0])
         else:
             prior = certain(log_prior(self.class_prior_))
-        recipe = as_recipe(self.recipe)
         families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
         deviations = float(ndtri(0.5 + level / 2))
         return credible_bounds(

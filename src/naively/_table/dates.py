@@ -101,6 +101,22 @@ def seconds_of_series(series: Any) -> FloatArray:
     return seconds_of_cells(series.to_list())
 
 
+def dates_of_seconds(seconds: FloatArray, clock: str) -> Sequence[Any]:
+    """Seconds as the dates or times of day that they stand for; the inverse of the functions above.
+
+    Examples
+    --------
+    >>> dates_of_seconds(np.array([86400.0, np.nan]), "date")
+    array(['1970-01-02T00:00:00.000000', 'NaT'], dtype='datetime64[us]')
+    """
+    known = ~np.isnan(seconds)
+    moments = np.round(np.where(known, seconds, 0.0) * 1e6).astype("datetime64[us]")
+    moments[~known] = np.datetime64("NaT")
+    if clock == "date":
+        return moments  # type: ignore[return-value]
+    return [None if moment is None else moment.time() for moment in moments.astype(object).tolist()]
+
+
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
