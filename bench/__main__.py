@@ -41,7 +41,7 @@ def main() -> None:
         if result is None:
             console.print(
                 f"[yellow]{row.__name__} is left out: what it needs is not there (its data in {SHARED}, see "
-                "NAIVELY_DATA; for Spark the extra 'spark' and Java).[/]"
+                "NAIVELY_DATA; for Spark the extra 'spark' and Java; for databases the extra 'sql' and the server).[/]"
             )
         else:
             results.append(result)

@@ -17,7 +17,7 @@ MICROSECONDS = 1e-6
 ROWS_AT_ONCE = 10_000
 """What ONNX Runtime is asked at a time: it holds the evidence of all cells at once."""
 
-N_RECORDS, N_KEYS = 10_000, 20
+N_RECORDS, N_FOLLOWED, N_KEYS = 10_000, 2_000, 20
 
 
 def to_python_row(scale: Scale) -> Result:
@@ -92,6 +92,52 @@ def records_predict(scale: Scale) -> Result:
 
     times = side_by_side(scale, ours=lambda: answer(models["ours"]), peer=lambda: answer(models["peer"]))
     return _record_row("predict_one", times, N_CALLS, "the estimates are made at an earlier call")
+
+
+def records_alternate(scale: Scale) -> Result:
+    from river.naive_bayes import GaussianNB
+
+    records, labels = _records()
+
+    def follow(model: Any) -> None:
+        for record, label in zip(records[:N_FOLLOWED], labels, strict=False):
+            model.predict_one(record)
+            model.learn_one(record, label)
+
+    times = side_by_side(scale, ours=lambda: follow(NaiveBayes("textbook")), peer=lambda: follow(GaussianNB()))
+    return _record_row("predict_one and learn_one in turns", times, N_FOLLOWED, "from the first record on")
+
+
+def records_window(scale: Scale) -> Result:
+    from river.naive_bayes import GaussianNB
+
+    records, labels = _records()
+
+    def learn(model: Any) -> Any:
+        for record, label in zip(records, labels, strict=True):
+            model.learn_one(record, label)
+        return model
+
+    ours, peer = learn(NaiveBayes("textbook")), learn(GaussianNB())
+
+    def move() -> None:
+        for old, label, new in zip(records[:N_CALLS], labels, records[N_CALLS:], strict=False):
+            ours.forget_one(old, label)
+            ours.learn_one(new, label)
+            ours.predict_one(new)
+        for old, label, new in zip(records[N_CALLS:], labels, records[:N_CALLS], strict=False):  # and back
+            ours.forget_one(old, label)
+            ours.learn_one(new, label)
+            ours.predict_one(new)
+
+    def learn_and_answer() -> None:
+        for record, label in zip(records[: 2 * N_CALLS], labels, strict=False):
+            peer.learn_one(record, label)
+            peer.predict_one(record)
+
+    times = side_by_side(scale, ours=move, peer=learn_and_answer)
+    notes = "river's forgets nothing: it only learns and answers"
+    return _record_row("forget_one, learn_one and predict_one in turns", times, 2 * N_CALLS, notes)
 
 
 # -- what the rows share --------------------------------------------------------------------------------------------

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench import categorical, drop_ins, exports, files, frames, gaussian, memory, prose, spark, startup, stream, text
+from bench import (
+    categorical,
+    databases,
+    drop_ins,
+    exports,
+    files,
+    frames,
+    gaussian,
+    memory,
+    prose,
+    spark,
+    startup,
+    stream,
+    text,
+)
 from bench.measure import Scale
 from bench.result import Result
 
@@ -47,12 +61,20 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     stream.single_row_latency,
     exports.records_learn,
     exports.records_predict,
+    exports.records_alternate,
+    exports.records_window,
     exports.to_python_row,
     exports.onnx_row,
     exports.onnx_textbook,
     exports.onnx_auto,
     exports.sql_duckdb_textbook,
     exports.sql_duckdb_auto,
+    databases.sql_postgres_textbook,
+    databases.sql_postgres_auto,
+    databases.sql_sqlite_textbook,
+    databases.sql_sqlite_auto,
+    databases.sql_spark_textbook,
+    databases.sql_spark_auto,
     memory.memory_of_fit_float64,
     memory.memory_of_fit_float32,
     memory.memory_of_fit_f_order,

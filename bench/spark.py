@@ -23,9 +23,10 @@ def spark_fit_gaussian(scale: Scale) -> Result | None:
     if find_spec("pyspark") is None or shutil.which("java") is None:
         return None
     numbers, y = data.numbers(scale.rows(1_000_000), N_COLUMNS, N_CLASSES)
-    session = _session()
+    running = session()
     try:
-        frame = _cached(session, numbers, y)
+        columns = {f"x{j}": column for j, column in enumerate(numbers.T)}
+        frame = cached(running, {**columns, "y": y.astype(np.int64)})
         names = [f"x{j}" for j in range(N_COLUMNS)]
         times = side_by_side(
             scale, ours=lambda: NaiveBayes("textbook").fit(frame, "y"), peer=lambda: _mllib(frame, names)
@@ -34,7 +35,7 @@ def spark_fit_gaussian(scale: Scale) -> Result | None:
         means = np.column_stack([ours.parameters()[name]["mean"] for name in names])
         np.testing.assert_allclose(means, theirs.theta.toArray(), rtol=1e-6, atol=1e-9)
     finally:
-        session.stop()
+        running.stop()
     return Result(
         work=f"fit on Spark local[2], cached frame, {size(len(y))} x {N_COLUMNS} float64, {N_CLASSES} classes",
         **times,
@@ -43,7 +44,8 @@ def spark_fit_gaussian(scale: Scale) -> Result | None:
     )
 
 
-def _session() -> Any:
+def session() -> Any:
+    """Spark on two cores of this machine."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
@@ -60,12 +62,13 @@ def _session() -> Any:
     return builder.getOrCreate()
 
 
-def _cached(session: Any, numbers: Any, y: Any) -> Any:
+def cached(running: Any, columns: dict[str, Any]) -> Any:
+    """A data frame of four partitions, in memory."""
     import pyarrow as pa
 
-    columns = {f"x{j}": np.ascontiguousarray(column) for j, column in enumerate(numbers.T)}
-    frame = session.createDataFrame(pa.table({**columns, "y": y.astype(np.int64)})).repartition(4).cache()
-    assert frame.count() == len(y)
+    table = pa.table({name: np.ascontiguousarray(column) for name, column in columns.items()})
+    frame = running.createDataFrame(table).repartition(4).cache()
+    assert frame.count() == table.num_rows
     return frame
 
 

@@ -62,8 +62,13 @@ def skip_requests(app, what, name, obj, skip, options):
 
 
 def lead_out(app, docname, source):
-    """Links to files beside this folder lead to the repository, where they are; blocks end without an empty line."""
+    """Links to the gallery stay on the site, those to other files beside this folder lead to the repository.
+
+    And blocks end without an empty line.
+    """
     del app, docname
+    source[0] = re.sub(r"\]\(\.\./examples/gallery/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
+    source[0] = source[0].replace("](../examples/gallery)", "](gallery/index.rst)")
     source[0] = re.sub(r"\]\(\.\./", f"]({REPOSITORY}/blob/main/", source[0])
     source[0] = re.sub(r"\n\n```\n", "\n```\n", source[0])
 

@@ -254,3 +254,52 @@ def test_rows_that_were_learnt_are_within_their_range_however_far_from_zero(reci
     rows = {"far": numbers, "near": np.linspace(0.0, 1.0, 200)}
     model = NaiveBayes(recipe).fit(rows, np.arange(200) % 2)
     assert not [finding for finding in model.check(rows).findings if finding.finding == "outside the range"]
+
+
+# -- rows that are no table in memory ---------------------------------------------------------------------------------
+
+
+def as_files(table, folder):
+    half = len(table) // 2
+    table.iloc[:half].to_parquet(folder / "a.parquet", index=False)
+    table.iloc[half:].to_parquet(folder / "b.parquet", index=False)
+    return str(folder / "*.parquet")
+
+
+SOURCES = {
+    "files": as_files,
+    "frames": lambda table, folder: iter([table.iloc[:150], table.iloc[150:]]),
+    "lazy": lambda table, folder: pl.from_pandas(table).lazy(),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", ["an identifier of letters", "one label", "the class in other words", "dates"])
+def test_files_streams_and_lazy_frames_are_looked_at(source, name, tmp_path):
+    finding, cells = ODD[name]
+    table = USUAL.assign(odd=cells, y=Y)
+    assert found(naively.check(SOURCES[source](table, tmp_path), "y")) == {(finding, "odd")}
+    with pytest.warns(NaivelyWarning, match="deserve a look.*'odd'"):
+        NaiveBayes("textbook").fit(SOURCES[source](table, tmp_path), "y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NaivelyWarning)
+        NaiveBayes("textbook").fit(SOURCES[source](USUAL.assign(y=Y), tmp_path), "y")
+
+
+def test_classes_of_few_rows_are_told_by_all_rows_of_a_source(tmp_path):
+    few = USUAL.assign(y=["first"] + ["a", "b", "c"] * 133)
+    check = naively.check(as_files(few, tmp_path), "y")
+    assert found(check) == {("few rows", "first")}
+    assert (check.n_rows, next(iter(check)).detail) == (N, "1 of 400 rows")
+    sorted_rows = few.sort_values("y", ascending=False)
+    assert found(naively.check(as_files(sorted_rows, tmp_path), "y")) == {("few rows", "first")}
+    assert not naively.check(as_files(USUAL, tmp_path))
+
+
+def test_rows_of_a_source_are_compared_with_those_that_were_learnt(tmp_path):
+    model = NaiveBayes("textbook").fit(USUAL, Y)
+    other = USUAL.assign(town="Bern")
+    expected = found(model.check(other))
+    assert expected == {("unseen labels", "town")}
+    for source in SOURCES.values():
+        assert found(model.check(source(other, tmp_path))) == expected

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from naively import TAN, JointBayes, NaiveBayes, load
 from naively.errors import ForgetError, InputError, ParameterError, SchemaError
 from naively.families import Categorical, Gaussian, Joint, Poisson
-from naively.smoothing import ImaginarySample, Laplace, MEstimate, NoSmoothing
+from naively.smoothing import Dirichlet, ImaginarySample, Laplace, MEstimate, NoSmoothing
 from tests.models import textbook
 from tests.strategies import CLASSES, COLOURS, Rows, assert_close, cut, learn, quarters
 
@@ -261,6 +261,10 @@ def test_a_table_that_no_memory_holds_is_refused():
         ({"cuts": {"zebra": [2.0]}}, "zebra"),
         ({"families": Poisson()}, "TAN reads labels"),
         ({"smoothing": {0: 1.0}}, "one smoothing"),
+        ({"smoothing": MEstimate(1, {"x": 0.5, "y": 0.5})}, "one smoothing.*treats values alike"),
+        ({"smoothing": MEstimate(1, [0.2] * 5)}, "one smoothing.*treats values alike"),
+        ({"smoothing": MEstimate(1, "features")}, "one smoothing.*treats values alike"),
+        ({"smoothing": Dirichlet([2.0] * 5)}, "one smoothing.*treats values alike"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, match, iris):

@@ -1,6 +1,10 @@
 """The documents hold together: links lead somewhere, every picture is shown, every erratum is listed."""
 
+import ast
+import builtins
+import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -80,3 +84,47 @@ def test_every_method_is_in_the_table_of_the_reference():
     public = {name for name in vars(naively.NaiveBayes) if not name.startswith("_")}
     own = {name for name in public if callable(getattr(naively.NaiveBayes, name)) or name.endswith("_")}
     assert {name for name in own if not name.endswith("_request")} == listed
+
+
+# ---------------------------------------------------------------------- The course as notebooks
+
+
+def made_of_the_course():
+    module = runpy.run_path(str(ROOT / "docs" / "notebooks.py"))
+    return module["notebooks"]((ROOT / "docs" / "lecture_notes.md").read_text(encoding="utf-8"))
+
+
+def code_of(notebook):
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def test_the_notebooks_are_the_course():
+    committed = {
+        path.name: json.loads(path.read_text(encoding="utf-8"))
+        for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")
+    }
+    assert committed == made_of_the_course(), "python docs/notebooks.py writes them anew"
+
+
+def test_the_notebooks_have_every_example_and_are_listed():
+    made = made_of_the_course()
+    code = "\n".join(line for notebook in made.values() for cell in code_of(notebook) for line in cell.splitlines())
+    course = (ROOT / "docs" / "lecture_notes.md").read_text(encoding="utf-8")
+    prompts = re.findall(r"^(?:>>>|\.\.\.)(?: (.*))?$", course, flags=re.MULTILINE)
+    assert [line for line in code.splitlines() if line.strip()] == [line for line in prompts if line.strip()]
+    assert {f"notebooks/{name}" for name in made} <= set(links(ROOT / "docs" / "learn.md"))
+
+
+@pytest.mark.parametrize("name", sorted(made_of_the_course()))
+def test_a_notebook_needs_no_other(name):
+    known = set(dir(builtins))
+    for cell in code_of(made_of_the_course()[name]):
+        tree = ast.parse(cell)
+        nodes = list(ast.walk(tree))
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        known |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        known |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        imports = [alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+        known |= {(alias.asname or alias.name).partition(".")[0] for alias in imports}
+        assert {node.id for node in names} <= known, cell

@@ -64,10 +64,39 @@ def test_digits_are_read_best_by_weighed_pixels():
     assert 0.7 < accuracy["textbook"] < 0.8 < accuracy["fast"] < accuracy["auto"]
 
 
-def test_losses_make_tumours_cheaper():
-    found = page("costs")
-    assert all(least < likely for likely, least in found["costs"].values())
-    assert found["with_help"] < found["costs"]["auto"][1] < found["costs"]["textbook"][1]
+def test_losses_keep_poisonous_mushrooms_off_the_plate():
+    found = page("mushrooms")
+    (likely, least), (textbook, _) = found["found"]["auto"], found["found"]["textbook"]
+    assert least[0] == 0 < likely[0] < textbook[0]
+    assert found["eaten"] == 0
+    assert found["wasted"] < least[1]
+    assert 0 < found["asked"] < 80
+
+
+def test_incomes_can_be_planned_with():
+    found = page("income")
+    textbook, auto = found["judged"]["textbook"], found["judged"]["auto"]
+    assert auto["ece"] < 0.04 < textbook["ece"]
+    assert auto["log_loss"] < 0.6 * textbook["log_loss"]
+    off = {name: abs(number - found["counted"]) for name, number in found["expected"].items()}
+    assert off["auto"] < 10 < off["textbook"]
+
+
+def test_a_market_that_changes_is_followed_by_forgetting():
+    found = page("electricity")
+    assert found["changes"][0]["column"] in ("transfer", "vicprice", "vicdemand")
+    assert found["accuracy"]["forgets after a week"] > found["accuracy"]["keeps all"] + 0.01
+
+
+def test_loans_with_more_points_are_paid_back():
+    bad = page("scorecard")["bad"].tolist()
+    assert bad == sorted(bad, reverse=True)
+    assert bad[0] > 0.5 > 0.1 > bad[-1]
+
+
+def test_the_length_of_a_post_adds_to_its_words():
+    judged = page("news")["judged"]
+    assert judged["opening and words"]["log_loss"] < judged["opening"]["log_loss"] < judged["words"]["log_loss"]
 
 
 def test_hospitals_are_better_together():

@@ -19,6 +19,7 @@ import pytest
 from matplotlib import pyplot
 
 from tests.pictures import PICTURES
+from tests.terminal import drawn, printed, words
 
 matplotlib.use("Agg")
 HOME = Path(__file__).parents[1] / "docs" / "pictures"
@@ -123,6 +124,16 @@ def test_the_picture_is_what_the_code_draws(draw, tmp_path):
     assert [kind for kind, *_ in after] == [kind for kind, *_ in before], f"{committed.name} has other parts. {AGAIN}"
     moved = farthest(before, after)
     assert moved <= NEAR, f"{committed.name}: something moved by {moved:.1f} points. {AGAIN}"
+
+
+def test_the_terminal_shows_what_the_commands_print(tmp_path, monkeypatch):
+    committed = HOME.parent / "terminal.svg"
+    monkeypatch.chdir(tmp_path)
+    now = drawn(printed(tmp_path))
+    if os.environ.get("NAIVELY_WRITE_PICTURES"):
+        committed.write_text(now, encoding="utf-8")
+    assert words(now) == words(committed.read_text(encoding="utf-8")), AGAIN
+    assert "http" not in now.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_no_picture_is_left_over():

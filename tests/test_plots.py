@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
-from naively import NaiveBayes, drift
+from naively import TAN, NaiveBayes, drift
 from naively._scoring.calibration import calibration
 from naively._table.read import read_table
 from naively.demo import penguins
@@ -91,6 +91,10 @@ def test_boundaries_are_straight_if_and_only_if_variances_do_not_depend_on_the_c
     thickness = np.linalg.svd(points, compute_uv=False)[1] / np.linalg.svd(points, compute_uv=False)[0]
     assert (thickness < 0.005) == straight
     assert ("straight" in ax.get_title()) == straight
+
+
+def test_numbers_in_bins_have_a_surface():
+    drawn(plot_decision_surface(TAN().fit(X[:, :2], Y), X[:, :2], Y))
 
 
 @pytest.mark.parametrize("recipe", ["textbook", "fast", "auto", "strong"])
@@ -325,9 +329,9 @@ def test_words_are_those_that_speak_for_a_class():
         plot_words(textbook().fit(X, Y))
     with pytest.raises(ParameterError, match="'n' holds no prose"):
         plot_words(model, "n")
-    characters = textbook(families={"text": Text(characters=(2, 2))}).fit({"text": texts}, list("sshh"))
-    with pytest.raises(ParameterError, match="runs of characters"):
-        plot_words(characters)
+    nameless = textbook(families={"text": Text(buckets=64)}).fit({"text": texts}, list("sshh"))
+    with pytest.raises(ParameterError, match="have no names"):
+        plot_words(nameless)
 
 
 @pytest.mark.parametrize("recipe", ["textbook", "auto", "fast"])

@@ -6,6 +6,8 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from naively.errors import ParameterError, brief
 
 LARGEST_PARAMETER = 1e100
@@ -22,6 +24,12 @@ def require_number(where: str, value: Any, at_least: float, at_most: float = LAR
         raise ParameterError(f"{where} must be a finite number of at least {at_least:g}, got {brief(value)}.")
     if float(value) > at_most:
         raise ParameterError(f"{where} must be at most {at_most:g}, got {brief(value)}: more could not be multiplied.")
+
+
+def require_bool(value: Any, where: str) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{where} must be True or False, got {brief(value)}.")
 
 
 def require_whole(where: str, value: Any, at_least: int = 1, at_most: int | None = None) -> int:

@@ -36,6 +36,11 @@ def joined(
             raise ParameterError(f"factors join the columns {listed(used)}, which are to be ignored.")
         of_members = [families[place] for place in places]
         family = None if None in of_members else _bound(joint, [names[place] for place in places], of_members, names)
+        if family is not None and len(places) > 1 and family.term in names:
+            raise ParameterError(
+                f"A column is called {family.term!r}, and so is the evidence of {joint!r}. Rename the column, so that "
+                "the two can be told apart."
+            )
         for place in places:
             result[place] = family
     return result

@@ -86,6 +86,11 @@ class Schema:
         name = self.names[position]
         return any(summary.as_numbers(name) for summary in self.summaries[position])
 
+    def is_cut(self, position: int) -> bool:
+        """Whether a column's numbers are counted in bins."""
+        name = self.names[position]
+        return any(name in summary.labels and not summary.as_labels(name) for summary in self.summaries[position])
+
     def is_text(self, position: int) -> bool:
         """Whether a column is read as prose."""
         return any(summary.of_texts for summary in self.summaries[position])

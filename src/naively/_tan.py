@@ -13,7 +13,7 @@ from naively._state import of_one_state
 from naively._table.table import Table
 from naively.analysis._pairs import equal_frequency_cuts
 from naively.classifier import NaiveBayes
-from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief, listed
+from naively.errors import GapError, InputError, InputTypeError, ParameterError, SchemaError, brief, listed
 from naively.families import Family
 from naively.families._tree import TreeEstimate, TreeFamily
 from naively.families.base import Member
@@ -138,7 +138,14 @@ class TAN(NaiveBayes):
     def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         if isinstance(self.smoothing, Mapping):
             raise ParameterError(f"TAN has one smoothing for all columns, but it was given {brief(self.smoothing)}.")
-        return super()._given_smoothings(names, recipe)
+        rules = super()._given_smoothings(names, recipe)
+        if rules and rules[0].by_value:
+            raise ParameterError(
+                f"TAN has one smoothing for all columns, but {brief(rules[0])} is for columns with certain values. Use "
+                "a rule that treats values alike: Laplace(), Lidstone(tau), MEstimate(m), MEstimate(m, 'marginal'), "
+                "MEstimate(m, 'classes'), ImaginarySample(size), Dirichlet(2.0)."
+            )
+        return rules
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         return self._grown(table.names, table.kinds, recipe, self._chosen_cuts(table, recipe, weights))
@@ -148,6 +155,15 @@ class TAN(NaiveBayes):
         known = self.cuts_
         self._require_same_bins(names, self._inferred(names, kinds, recipe), known)
         return self._grown(names, kinds, recipe, known)
+
+    def _refuse_pieces(self, schema: Schema) -> None:
+        chosen = [name for name in _cuts_of(schema) if name not in _given_cuts(self.cuts, schema.names)]
+        if chosen:
+            raise InputError(
+                "TAN cuts numbers into bins of equal weight, for which it must see all rows at once, but X comes in "
+                f"pieces. Name the cut points of {listed(chosen)} in cuts=, for example those of a model of some rows: "
+                "cuts=TAN().fit(some_rows, y).cuts_."
+            )
 
     def _require_same_bins(self, names: Any, families: list[Family | None], known: Cuts) -> None:
         """Refuse parameters that would have cut numbers in another way than they were counted."""

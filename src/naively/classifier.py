@@ -42,7 +42,7 @@ from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
 from naively._state import State, learning_lock, of_one_state
 from naively._table.device import device_labels, is_on_device, on_host
-from naively._table.labels import exact_array
+from naively._table.labels import exact_labels
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
 from naively._table.table import SparseTable, Table, require_rows
@@ -51,7 +51,7 @@ from naively._weighing.auto import refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
 from naively.analysis._bootstrap import bootstrapped_bounds
-from naively.analysis._check import checked_rows, warn_of_asked, warn_of_learnt
+from naively.analysis._check import Seen, checked_rows, warn_of_asked, warn_of_learnt, warn_of_source
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
 from naively.analysis._discriminant import Discriminant, linear_factors
@@ -101,6 +101,8 @@ if TYPE_CHECKING:
     from naively._export.sql import SQLModel
     from naively.analysis._steps import Steps
     from naively.analysis._summary import ModelSummary
+    from naively.analysis._tables import ConditionalTables
+    from naively.analysis._top_words import TopWords
 
 BLOCK_ROWS = 1 << 15
 """So many rows are simulated at once."""
@@ -171,6 +173,7 @@ class Stream(NamedTuple):
     source: Source
     y: Any
     sample_weight: Any
+    seen: Seen
 
 
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -413,6 +416,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             fitted._replace(*fitted._count(batch, None), NO_CLASSES)
         if isinstance(batch, Batch):
             warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
+        else:
+            warn_of_source(fitted.schema_, fitted.statistics_, batch.seen)
         if as_recipe(self.recipe).tempering is not None:
             fitted._estimated()
         with learning_lock(self):
@@ -541,7 +546,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.forget_one({"coat": "striped"}, "cat").class_count_.tolist()
         [1.0, 1.0]
         """
-        return self.forget({name: [record.get(name)] for name in self.schema_.names}, [label])
+        from naively._export.records import waiting_of
+
+        waiting_of(self).forget(self, record, label)
+        return self
 
     def predict_one(self, record: Mapping[str, Any]) -> Label | None:
         """The most probable class of one record; None before anything was learnt.
@@ -674,7 +682,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         as_recipe(self.recipe)
         source = source_of(X, y)
         if source is not None:
-            return Stream(source, y, sample_weight)
+            return Stream(source, y, sample_weight, Seen())
         batch = Batch(*read_rows(X, y, sample_weight))
         if batch.weights is not None and not batch.weights.any():
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
@@ -722,19 +730,27 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, stream: Stream, schema: Schema | None, kept_rows: int, forgets: bool
     ) -> tuple[Schema, Statistics]:
         """Count the rows of a source: where they are, if it can, else piece by piece."""
+        source, y, sample_weight, seen = stream
 
         def schema_of(table: Table) -> tuple[Schema, IntArray | None]:
+            seen.head = table
             return self._matched(table, None, schema, forgets)[1:]
 
         def count(piece: Piece, known: Schema | None) -> tuple[Schema, Statistics]:
-            return self._count(Batch(*read_rows(*piece[:3])), known, kept_rows, forgets)
+            batch = Batch(*read_rows(*piece[:3]))
+            if seen.n_rows and schema is None and known is not None:
+                self._refuse_pieces(known)
+            seen.take(batch.table)
+            return self._count(batch, known, kept_rows, forgets)
 
-        source, y, sample_weight = stream
         pushed = source.count(Plan(y, sample_weight, schema_of, kept_rows, thread_count(self.n_threads)))
         if pushed is not None:
             return pushed
         needed = schema.names if forgets and schema is not None else None
-        return counted_pieces(lambda: source.pieces(y, sample_weight, needed), schema, count)
+        return counted_pieces(lambda: seen.begin(source.pieces(y, sample_weight, needed)), schema, count)
+
+    def _refuse_pieces(self, schema: Schema) -> None:
+        """Refuse rows that come in several pieces, where the first rows would decide what all others are read by."""
 
     def _matched(
         self, table: Table, weights: FloatArray | None, schema: Schema | None, forgets: bool
@@ -1006,6 +1022,102 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         self._require_fitted()
         return summary(self)
+
+    @of_one_state
+    def tables(self) -> ConditionalTables:
+        """The class prior and the tables of P(x | y), as R prints them: what each class expects of each column.
+
+        Labels have the probability of each value; numbers their mean and standard deviation, or the parameters of
+        their family; bins the probability of each. They are computed from what was counted alone, so that they come at
+        once.
+
+        Returns
+        -------
+        ConditionalTables
+            It prints as `print` of R's ``e1071::naiveBayes`` does; ``tables["coat"]`` is the table of a column, and
+            `frame()` has a row for each column, parameter (and value) and class.
+
+        Notes
+        -----
+        In "textbook" these are the parameters that the model answers with, as in `parameters`. The recipes "fast",
+        "auto" and "strong" answer with more than such a table can hold, see `log_odds`: shown is what they start from,
+        the smoothed probabilities of labels (of the default smoothing, those with one pseudo-row), and of numbers the
+        mean and the standard deviation. `Kernel` and `Stacked` columns have these, too, in any recipe. Prose is shown
+        by `top_words`.
+
+        Examples
+        --------
+        >>> rows = {"coat": ["striped", "plain", "plain", "plain"], "weight": [4.0, 5.0, 20.0, 31.0]}
+        >>> model = NaiveBayes("textbook").fit(rows, ["cat", "cat", "dog", "dog"])
+        >>> model.tables()
+        A-priori probabilities:
+        Y
+        cat dog
+        0.5 0.5
+        <BLANKLINE>
+        Conditional probabilities:
+        <BLANKLINE>
+             coat
+        Y     plain striped
+          cat  0.50    0.50
+          dog  0.75    0.25
+        <BLANKLINE>
+             weight
+        Y     mean  sd
+          cat  4.5 0.5
+          dog 25.5 5.5
+        """
+        from naively.analysis._tables import conditional_tables
+
+        self._require_fitted()
+        return conditional_tables(self)
+
+    @of_one_state
+    def top_words(
+        self, column: str | int | None = None, most: int = 10, *, runs: bool = False, min_texts: int = 2
+    ) -> TopWords:
+        """The words of a column of prose that say most for each class.
+
+        Parameters
+        ----------
+        column : str or int, optional
+            Its name or position; by default the first column of prose.
+        most : int, default=10
+            How many words are listed for each class.
+        runs : bool, default=False
+            Whether all that is counted is listed, pairs of words for example, and not the first kind alone.
+        min_texts : int, default=2
+            Words that fewer texts have are left out.
+
+        Returns
+        -------
+        TopWords
+            It prints as a table; ``of(label)`` are the words for a class, and `frame()` has a row for each word:
+            ``column``, ``class``, ``rank``, ``word``, ``bits``, and how many ``texts`` of the class have it.
+
+        Notes
+        -----
+        Bits are what one more such word adds to the evidence for the class, against the mean of the other classes; in
+        the recipes that weigh evidence those of a text of the typical length. The experts of "strong" have weights of
+        their own beside these.
+
+        Examples
+        --------
+        >>> texts = ["free prize now", "free cash now", "home for lunch", "lunch after home"]
+        >>> y = ["spam", "spam", "ham", "ham"]
+        >>> model = NaiveBayes("textbook", families={"text": "text"}).fit({"text": texts}, y)
+        >>> model.top_words(most=2)
+        Words of 'text' for each class
+        ham      bits  spam    bits
+        home   0.8697  free  0.8697
+        lunch  0.8697  now   0.8697
+        >>> model.top_words().of("spam")
+        ['free', 'now']
+        """
+        from naively.analysis._top_words import top_words
+
+        self._require_classes()
+        return top_words(self, column, most, runs, min_texts)
 
     def _repr_html_inner(self) -> str:
         """What notebooks show: the summary of a fitted model, else its parameters."""
@@ -1540,8 +1652,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : data frame of any library, eager or lazy, or path, Arrow stream or iterator of data frames as in `fit`
         to : path, optional
-            Where X is files or a stream, the file to write, Parquet or CSV by its ending. It is there when all rows
-            are, or not at all; what was there is replaced.
+            Where X is files or a stream, the file to write, Parquet, CSV or JSON lines by its ending. It is there when
+            all rows are, or not at all; what was there is replaced.
         evidence : bool, default=False
             Whether to add what each column says for the class that is predicted, in bits; with that of the prior they
             add up to its log-odds, as in `explain`.
@@ -2220,7 +2332,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "The model's prior differs from row to row, so new rows have none. Give one prior."
                 )
             return rng.choice(len(self.classes_), size=int(n), p=prior).astype(np.int64)
-        labels = exact_array(y)
+        labels = exact_labels(y)
         if labels.ndim == 0:
             return np.full(int(n), self._class_code(labels.item(), "y"), dtype=np.int64)
         if labels.shape != (int(n),):

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.sparse import csr_array
 
 from naively import NaiveBayes
-from naively.analysis.drift import compare, since
-from naively.errors import ForgetError, ParameterError
-from naively.families import Gaussian, Text
+from naively.analysis.drift import check, compare, since
+from naively.errors import ForgetError, NaivelyWarning, ParameterError
+from naively.families import Complement, Gaussian, Multinomial, Text
 from naively.families._gaussian import GaussianEstimate
-from naively.statistics._divergence import by_chance, compare_cells, divergence, normal_divergence, poisson_divergence
+from naively.statistics._divergence import by_chance, compare_cells, divergence, normal_divergence, poisson_divergences
 from naively.statistics.base import Summary
 
 RECIPES = ("textbook", "fast")
@@ -143,12 +144,50 @@ def test_other_families(family):
     for seed in range(n_seeds):
         rng = np.random.default_rng(seed)
         samples = [rng.poisson(rates, size=(1000, 3)) for rates in ([3.0, 1.0, 0.5], [3.0, 1.0, 0.5], [3.0, 1.0, 1.0])]
-        first, same, other = (NaiveBayes("textbook", families=family).fit(rows, y) for rows in samples)
-        found = compare(first, other)
+        first = NaiveBayes("textbook", families=family).fit(samples[0], y)
+        found = compare(first, samples[2], y)
         assert {(change["column"], change["class"]) for change in found[:2]} == {("x2", 0), ("x2", 1)}
         assert found[1]["p_adjusted"] < 1e-3
-        alarms += bool(significant(compare(first, same)))
+        alarms += bool(significant(compare(first, samples[1], y)))
     assert alarms <= stats.binom.ppf(0.999, n_seeds, 0.05)
+
+
+def bursts(rng, rates=(0.5,) * 6, n_rows=400):
+    """Counts of words: a text that has one of them has many."""
+    return rng.poisson(8, size=(n_rows, len(rates))) * (rng.random((n_rows, len(rates))) < np.array(rates) / 8)
+
+
+@pytest.mark.parametrize("family", [Multinomial(), Complement(), Multinomial(squares=True)], ids=str)
+def test_words_that_come_in_bursts_are_no_drift(family):
+    rng, y, n_seeds = np.random.default_rng(0), np.arange(400) % 2, 40
+    alarms = np.zeros(2)
+    for _ in range(n_seeds):
+        model = NaiveBayes("textbook", families=family).fit(bursts(rng), y)
+        after = bursts(rng)
+        other = NaiveBayes("textbook", families=family).fit(after, y) if family == Multinomial(squares=True) else after
+        found = compare(model, other) if other is not after else compare(model, after, y)
+        alarms += bool(significant(found)), check(model, after)[0]["p_adjusted"] < 0.05
+    assert (alarms <= stats.binom.ppf(0.999, n_seeds, 0.05)).all()
+
+
+@pytest.mark.parametrize("family", ["multinomial", "complement"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_a_word_that_comes_more_often_is_named(family, form):
+    rng, y = np.random.default_rng(0), np.arange(400) % 2
+    model = NaiveBayes("textbook", families=family).fit(form(bursts(rng)), y)
+    after = form(bursts(rng, (0.5, 0.5, 2.5, 0.5, 0.5, 0.5)))
+    assert significant(compare(model, after, y)) == {"x2"}
+    assert significant(check(model, after)) - {"mixture of classes"} == {"x2"}
+
+
+def test_sums_of_counts_alone_are_not_tested():
+    rng, y = np.random.default_rng(0), np.arange(400) % 2
+    models = [NaiveBayes("textbook", families="multinomial").fit(bursts(rng), y) for _ in range(2)]
+    with pytest.warns(NaivelyWarning, match=r"'x0', 'x1'.*not tested.*Multinomial\(squares=True\)"):
+        found = compare(*models)
+    assert found[0]["column"] == "prior"
+    assert found[0]["p_adjusted"] == found[0]["p_value"] == 1.0
+    assert all(np.isnan(change["p_value"]) and np.isnan(change["p_adjusted"]) for change in found[1:])
 
 
 def test_constant_columns_and_single_rows():
@@ -203,13 +242,12 @@ def test_missing_cells_are_a_value_of_their_own():
     assert float(normal_divergence(*same, np.array([1.0, 1.0]))) == pytest.approx(0.0)
     expected = float(divergence(np.array([0.9, 0.1]), np.array([0.6, 0.4])))
     assert float(normal_divergence(*same, np.array([0.1, 0.4]))) == pytest.approx(expected, abs=1e-12)
-    assert poisson_divergence(2.0, 2.0, 0.1, 0.4) == pytest.approx(expected, abs=1e-9)
+    assert float(poisson_divergences(np.full(2, 2.0), np.array([0.1, 0.4]))) == pytest.approx(expected, abs=1e-9)
 
 
 def test_large_rates_are_nearly_normal():
-    assert poisson_divergence(9900.0, 9990.0, 0.0, 0.0) == pytest.approx(
-        poisson_divergence(10001.0, 10091.0, 0.0, 0.0), rel=0.05
-    )
+    below, above = poisson_divergences(np.array([[9900.0, 10001.0], [9990.0, 10091.0]]), np.zeros((2, 2)))
+    assert below == pytest.approx(above, rel=0.05)
 
 
 def test_the_chi_square_test_is_scipys():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from naively import NaiveBayes, drift
 from naively.errors import InputError
@@ -64,6 +65,16 @@ def test_p_values_are_nominal():
         assert small < 0.27  # 60 samples: four standard deviations above 0.1
 
 
+def test_a_model_of_few_rows_does_not_take_its_own_chance_for_another_mixture():
+    found = []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        X, y = random.normal(size=(600, 6)), random.integers(0, 2, 600)
+        model = NaiveBayes("textbook").fit(X[:100], y[:100])
+        found.append(by_column(drift.check(model, X[100:]))["mixture of classes"]["p_value"] < 0.1)
+    assert np.mean(found) < 0.27
+
+
 def test_the_result_is_a_frame(model):
     frame = drift.check(model, rows(1)[0]).frame()
     assert isinstance(frame, pd.DataFrame)
@@ -73,3 +84,27 @@ def test_the_result_is_a_frame(model):
 def test_one_row_is_refused(model):
     with pytest.raises(InputError, match="at least two rows"):
         drift.check(model, rows(1)[0].iloc[:1])
+
+
+@pytest.mark.parametrize("form", ["frame", "array", "sparse"])
+@pytest.mark.parametrize("family", [None, "poisson", "gamma", "multinomial", "kernel"])
+def test_any_finite_number_is_outside_and_no_error(form, family):
+    X, y = np.random.default_rng(0).poisson(3, size=(80, 2)) + 1.0, np.arange(80) % 2
+    as_form = {"frame": lambda rows: pd.DataFrame(rows, columns=["x0", "x1"]), "array": np.asarray, "sparse": csr_array}
+    as_form = as_form[form]
+    model = NaiveBayes("textbook", families=family).fit(as_form(X), y)
+    far = X.copy()
+    far[:40, 1] = np.geomspace(1e150, 1.7e308, 40)
+    found = by_column(drift.check(model, as_form(far)))
+    assert found["x1"]["p_adjusted"] < 0.01 < found["x0"]["p_adjusted"]
+    assert found["x1"]["bits"] > 0.1
+    assert found["x1"]["outside"] == 0.5 or family == "multinomial"
+    assert (far[:40, 1] >= 1e150).all()
+
+
+def test_infinity_is_refused_as_predict_refuses_it(model):
+    frame, _ = rows(1)
+    frame.loc[3, "age"] = np.inf
+    for ask in (model.predict, lambda X: drift.check(model, X)):
+        with pytest.raises(InputError, match=r"infinity: column 'age', row 3"):
+            ask(frame)

@@ -392,7 +392,10 @@ def test_a_constant_column_has_no_parameters(family):
     assert with_it.aic_ == pytest.approx(without.aic_)
 
 
-@pytest.mark.parametrize("ties", ["none", "feature", "class", "all"])
-def test_only_constant_columns_leave_the_prior(ties):
-    model = NaiveBayes("textbook", families=Gaussian(ties=ties)).fit([[3.0], [3.0], [3.0]], [0, 0, 1])
+@pytest.mark.parametrize(
+    "family",
+    [*(Gaussian(ties=ties) for ties in ("none", "feature", "class", "all")), StudentT(), StudentT(pooled=True)],
+)
+def test_only_constant_columns_leave_the_prior(family):
+    model = NaiveBayes("textbook", families=family).fit([[3.0], [3.0], [3.0]], [0, 0, 1])
     assert model.n_parameters_ == 1

@@ -1,5 +1,9 @@
 """Answers beside the rows: in frames of any library, and from file to file."""
 
+import gzip
+import json
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +13,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
+from pyarrow import json as pa_json
 
 from naively import NaiveBayes, files
+from naively.engines import _formats
 from naively.errors import InputError, InputTypeError, ParameterError
 from tests.engines.test_files import make, write
 
@@ -75,14 +81,14 @@ def test_what_cannot_be_annotated_is_refused() -> None:
 
 
 @pytest.mark.parametrize("source", ["parquet", "csv", "csv.gz", "jsonl", "feather"])
-@pytest.mark.parametrize("target", ["parquet", "csv", "csv.gz"])
+@pytest.mark.parametrize("target", ["parquet", "csv", "csv.gz", "jsonl"])
 def test_files_become_files(tmp_path: Path, source: str, target: str) -> None:
     write(ROWS, tmp_path / f"rows.{source}", 70)
     path = tmp_path / f"answers.{target}"
     path.write_text("old")
     assert MODEL.annotate(tmp_path / f"rows.{source}", path) == path
     assert {file.name for file in tmp_path.iterdir()} == {f"rows.{source}", path.name}
-    read = parquet.read_table(path) if target == "parquet" else csv.read_csv(path, None, None, CONVERTED)
+    read = READERS[target.partition(".")[0]](path)
     _check(read.to_pandas())
     assert read.schema.field("colour").type == pa.string()
     frame = read.to_pandas()
@@ -91,6 +97,38 @@ def test_files_become_files(tmp_path: Path, source: str, target: str) -> None:
 
 
 CONVERTED = csv.ConvertOptions(strings_can_be_null=True)
+READERS = {
+    "parquet": parquet.read_table,
+    "csv": lambda path: csv.read_csv(path, None, None, CONVERTED),
+    "jsonl": pa_json.read_json,
+}
+
+
+def test_lines_that_differ_from_the_first_ones_come_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_formats, "BLOCK_BYTES", 64)
+    rows = [{"size": 1, "note": None}, *({"size": 2} for _ in range(30)), {"size": 2.5, "note": "late", "more": [1.5]}]
+    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    model = NaiveBayes("textbook").fit({"size": [1.0, 2.0, 2.5]}, ["a", "b", "b"])
+    model.annotate(source, target)
+    written = [json.loads(line) for line in gzip.decompress(target.read_bytes()).splitlines()]
+    assert [row["size"] for row in written] == [float(row["size"]) for row in rows]
+    assert [row["note"] for row in written] == [None] * 31 + ["late"]
+    assert written[-1]["more"] == [1.5]
+    assert [row["prediction"] for row in written] == model.predict({"size": [row["size"] for row in rows]}).tolist()
+    model.annotate(source, tmp_path / "b.parquet")
+    assert parquet.read_table(tmp_path / "b.parquet").num_rows == len(rows)
+    source.write_text("".join(f"{line:63}\n" for line in ('{"size": 1}', '{"size": "large"}')))
+    with pytest.raises(InputError, match=r"a.jsonl, the lines from \d+ on are unlike those before"):
+        model.annotate(source, target)
+
+
+def test_what_json_has_no_type_for_is_written_as_text(tmp_path: Path) -> None:
+    cells = {"day": [date(2024, 2, 1)], "price": [Decimal("1.50")], "size": [float("nan")]}
+    parquet.write_table(pa.table(cells), tmp_path / "a.parquet")
+    NaiveBayes("textbook").fit({"size": [1.0, 2.0]}, ["a", "b"]).annotate(tmp_path / "a.parquet", tmp_path / "b.jsonl")
+    (written,) = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+    assert (written["day"], written["price"], written["size"]) == ("2024-02-01", 1.5, None)
 
 
 def test_text_of_csv_is_written_as_it_stands(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from naively import NaiveBayes
+from naively import TAN, NaiveBayes
 from naively._table.read import read_table
 from naively._table.target import set_aside
 from naively.engines import _registry
@@ -140,3 +140,13 @@ def test_a_source_may_be_read_again_from_its_start(monkeypatch: pytest.MonkeyPat
 def test_a_source_that_cannot_annotate_says_so() -> None:
     with pytest.raises(InputTypeError, match="annotate cannot write dicts in a box"):
         _Pushed({1}).annotate(None, None, False)
+
+
+def test_a_tree_whose_bins_the_first_rows_would_choose_is_refused() -> None:
+    parts, whole = [_some(0, 2), _some(2, 6)], ROWS
+    with pytest.raises(InputError, match="TAN cuts numbers into bins of equal weight"):
+        TAN().fit(iter(parts), "kind")
+    at_once = TAN().fit(whole, "kind")
+    assert TAN().fit(iter([whole]), "kind").statistics_ == at_once.statistics_
+    given = TAN(cuts=at_once.cuts_).fit(iter(parts), "kind")
+    assert given.statistics_ == at_once.statistics_

@@ -259,3 +259,10 @@ def test_densities_are_drawn_where_they_are_defined(family):
 
     X, y = rows(60)
     assert plot_densities(textbook(family).fit(X, y)).get_ylabel() == "density"
+
+
+@pytest.mark.parametrize("family", ["exponential", "gamma"])
+def test_the_largest_numbers_are_of_the_class_with_the_longer_tail(family):
+    X = np.array([[1.0], [2.0], [3.0], [10.0], [20.0], [30.0]])
+    model = textbook(family).fit(X, list("aaabbb"))
+    assert model.predict(np.geomspace(1e3, 1.7e308, 40)[:, None]).tolist() == ["b"] * 40

@@ -522,3 +522,11 @@ def case_classes(case, apart):
     classes = sorted(set(case.rows.y))
     places = [apart.classes.tolist().index(one) if one in apart.classes.tolist() else -1 for one in classes]
     return np.array(places), len(apart.classes)
+
+
+def test_a_column_that_is_called_as_a_factor_is_refused():
+    rows = {"a & b": list("xyxy"), "a": list("uvuv"), "b": list("ppqq")}
+    model = NaiveBayes("textbook", factors=[Joint("a", "b")])
+    with pytest.raises(ParameterError, match=r"'a & b'.*Rename the column"):
+        model.fit(rows, list("ssrr"))
+    assert list(model.fit({"a": rows["a"], "b": rows["b"]}, list("ssrr")).parameters()) == ["a & b"]

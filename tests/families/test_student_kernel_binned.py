@@ -376,3 +376,10 @@ def test_the_family_can_be_changed_after_fitting():
 def test_bad_options_are_refused(make):
     with pytest.raises(ParameterError):
         make()
+
+
+def test_far_from_all_values_the_background_of_a_kernel_density_is_one_row_of_each_class():
+    x = np.r_[np.linspace(-1, 1, 10), np.linspace(8, 12, 200)][:, None]
+    model = NaiveBayes("textbook", families="kernel", prior="uniform").fit(x, [0] * 10 + [1] * 200)
+    far = model.predict_proba([[14.0], [1e6]])
+    np.testing.assert_allclose(far[:, 0] / far[:, 1], 201 / 11, rtol=0.05)

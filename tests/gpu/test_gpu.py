@@ -8,8 +8,18 @@ if not cupy.is_available():
     pytest.skip("needs a GPU", allow_module_level=True)
 
 from naively import NaiveBayes  # noqa: E402
+from naively._table.device import device_table  # noqa: E402
+from naively._table.table import ArrayTable  # noqa: E402
+from naively.engines._gpu_counts import count_categories  # noqa: E402
+from naively.engines._gpu_histogram import count_histograms  # noqa: E402
+from naively.engines._gpu_rows import DeviceRows  # noqa: E402
+from naively.engines._local import COUNTERS  # noqa: E402
+from naively.engines._rows import Rows  # noqa: E402
+from naively.engines.gpu import chunks  # noqa: E402
 from naively.errors import InputError  # noqa: E402
 from naively.families import Gaussian  # noqa: E402
+from naively.statistics._sums import Sum  # noqa: E402
+from naively.statistics.base import Summary  # noqa: E402
 
 
 def table(n=5000, d=7, k=3, seed=0, offset=0.0, missing=0.05, dtype=np.float64):
@@ -34,7 +44,7 @@ def same_moments(gpu, cpu):
         same_sums(gpu.observed, cpu.observed)
 
 
-@pytest.mark.parametrize("k", [1, 2, 10, 60, 300, 1500])
+@pytest.mark.parametrize("k", [1, 2, 10, 60, 300, 1500, 6000])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_moments(k, weighted):
     X, y = table(n=20_000, d=70, k=k)
@@ -119,6 +129,76 @@ def test_bytes_are_counted_exactly():
     assert gpu.statistics_ == NaiveBayes("textbook", families="categorical").fit(X, y).statistics_
 
 
+@pytest.mark.parametrize("k", [2, 7])
+@pytest.mark.parametrize(("d", "size"), [(8, 3), (32, 16), (32, 40), (64, 200), (160, 5)])
+def test_bytes_of_any_size(k, d, size):
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(0, size, (100_003, d), dtype=np.uint8), rng.integers(0, k, 100_003)
+    names = tuple(f"x{j}" for j in range(d))
+    for last in (size - 1, 255):  # the second is larger than whatever a sample shows
+        X[-2, -1] = last
+        assert counted(X, y, "counts", names) == expected(X, y, "counts", names)
+
+
+def counted(X, y, kind, names, weights=None):
+    """The statistics of all columns, counted on the GPU."""
+    rows = DeviceRows(
+        device_table(cupy.asarray(X)),
+        cupy.asarray(y, dtype=cupy.int32),
+        None if weights is None else cupy.asarray(weights),
+        int(y.max()) + 1,
+    )
+    count = {"counts": count_categories, "histogram": count_histograms}[kind]
+    return count(rows, names, np.arange(len(names)), Summary(kind=kind))
+
+
+def expected(X, y, kind, names, weights=None):
+    """The statistics of all columns, counted by the local engine."""
+    total = np.bincount(y[y >= 0], None if weights is None else weights[y >= 0])
+    rows = Rows(ArrayTable(X), y, weights, Sum.of(total), 1)
+    return COUNTERS[kind](rows, names, np.arange(len(names)), Summary(kind=kind))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_histograms_of_numbers_of_every_kind(weighted, dtype):
+    rng = np.random.default_rng(12)
+    n = 300_000  # more than the sample that chooses the windows
+    y = rng.integers(-1, 4, n)
+    columns = [
+        rng.normal(size=n),
+        rng.poisson(3.0, n),
+        rng.integers(-20, 5, n) / 4,
+        np.round(rng.normal(size=n), 2),
+        np.where(rng.random(n) < 0.5, 1.0, 1e6) + 1e-3 * rng.normal(size=n),
+        np.where(rng.random(n) < 0.9999, rng.random(n), 1e30),
+        np.exp(8 * rng.normal(size=n)),
+        np.where(rng.random(n) < 0.3, -0.0, rng.choice([0.0, 5e-324, -5e-324, 1e-300], n)),
+        np.full(n, 7.25),
+        np.where(np.arange(n) < n - 5, np.nan, -3.0),
+        1e8 + rng.normal(size=n),
+    ]
+    X = np.column_stack(columns).astype(dtype)
+    X[rng.random(X.shape) < 0.02] = np.nan
+    w = rng.integers(1, 4, n).astype(float) if weighted else None
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    assert counted(X, y, "histogram", names, w) == expected(X, y, "histogram", names, w)
+
+
+@pytest.mark.parametrize("k", [2, 8, 10, 40])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_rows_that_tensor_cores_multiply(k, dtype):
+    X, y = table(n=2011, d=24, k=k, seed=13, dtype=dtype)
+    there = cupy.asarray(X)
+    gpu, cpu = NaiveBayes("textbook").fit(there, cupy.asarray(y)), NaiveBayes("textbook").fit(X, y)
+    tolerance = 1e-9 if dtype == "float64" else 1e-6
+    np.testing.assert_allclose(gpu.predict_proba(there).get(), cpu.predict_proba(X), atol=tolerance)
+    np.testing.assert_array_equal(gpu.predict(there).get(), cpu.predict(X))
+    X[2010, 23] = np.inf
+    with pytest.raises(InputError, match="infinity: column 'x23', row 2010"):
+        gpu.predict_proba(cupy.asarray(X))
+
+
 @pytest.mark.parametrize("recipe", ["fast", "auto", "strong"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_recipes_that_weigh(recipe, weighted):
@@ -167,6 +247,25 @@ def test_sparse(family):
     np.testing.assert_allclose(gpu.predict_proba(X), cpu.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("value", [1023.0, 1024.0, 0.5])
+def test_words_of_any_count(value):
+    from cupyx.scipy import sparse as device_sparse
+    from scipy import sparse
+
+    rng = np.random.default_rng(14)
+    X = sparse.random(
+        3001, 70_000, 0.002, format="csr", random_state=14, data_rvs=lambda n: rng.integers(1, 5, n).astype(np.float32)
+    )
+    X.data[-1] = value
+    y = rng.integers(0, 5, 3001)
+    model = NaiveBayes("textbook", families="multinomial")
+    gpu = model.fit(device_sparse.csr_matrix(X), cupy.asarray(y)).statistics_
+    assert gpu == NaiveBayes("textbook", families="multinomial").fit(X, y).statistics_
+    X.data[-1] = -1.0
+    with pytest.raises(InputError, match="Negative values"):
+        model.fit(device_sparse.csr_matrix(X), cupy.asarray(y))
+
+
 def test_the_same_bits_in_every_run():
     X, y = table(n=300_000, d=33, k=7, seed=8)
     X, y = cupy.asarray(X), cupy.asarray(y)
@@ -175,6 +274,23 @@ def test_the_same_bits_in_every_run():
     again = [NaiveBayes(recipe).fit(X, y, weights) for recipe in ("textbook", "auto") for weights in (None, w)]
     for one, other in zip(models, again, strict=True):
         assert one.statistics_ == other.statistics_
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rows", [None, 977])
+def test_chunks_of_the_host(dtype, rows):
+    X, y = table(n=4001, d=8, seed=15, dtype=dtype)
+    w = np.random.default_rng(15).integers(1, 4, len(y)).astype(float)
+    gpu = NaiveBayes("fast").fit(chunks(X, y, w, rows=rows))
+    cpu = NaiveBayes("fast").fit(X, y, w)
+    for summary, one in cpu.statistics_.tables.items():
+        if summary.kind == "histogram":
+            assert gpu.statistics_.tables[summary] == one
+        else:
+            same_moments(gpu.statistics_.tables[summary], one)
+    assert gpu.statistics_.kept == cpu.statistics_.kept
+    parts = [cpu.predict_proba(part).get() for part in chunks(X, rows=rows)]
+    np.testing.assert_allclose(np.concatenate(parts), cpu.predict_proba(X), atol=1e-9 if dtype == "float64" else 1e-5)
 
 
 def test_torch():

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from naively import NaiveBayes, load
 from naively._table.labels import encode_array, encode_objects, encode_series, exact_array, label_array
-from naively.errors import InputError
+from naively.errors import InputError, InputTypeError
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from tests.models import textbook
 
@@ -521,3 +521,9 @@ def test_categories_of_polars_of_any_width(n_values, gap):
 def test_an_array_of_labels_holds_each_exactly(labels):
     assert label_array(labels).tolist() == labels
     assert label_array(labels, np.float32).tolist() == labels
+
+
+@pytest.mark.parametrize("y", [[None, ()], [1, (2, 3)], ["a", []], [[1], [1, 2]]], ids=str)
+def test_a_sequence_is_no_class(y):
+    with pytest.raises(InputTypeError, match="Cells that hold collections are not supported"):
+        NaiveBayes().fit([[1.0], [2.0]], y)

@@ -12,7 +12,7 @@ PIECES = (
     *("free", "Free", "cash", "don't", "dont", "l\u2019été", "naïve", "a_1", "$", "£5", "ΟΔΟΣ", "οδος", "ß", "İ"),
     *("東京都", "京都", "東", "ラーメン", "ไทยแลนด์", "ລາວ", "မြန်မာ", "ខ្មែរ", "हिन्दी", "👍", "👍🏽", "👨\u200d👩", "☕️"),
     *("ǅ", "Ⅷ", "e\u0301", "\0", "\ud800", "\udfff", "𠀀", "\U0003fffd", "\U00100000", "'", "''", "\u02bc", "-", "."),
-    *("\n", "\u00a0", "the", "of"),
+    *("\n", "\u00a0", "the", "of", "www.a-b.ru/x", "http://x.de", "me@x.org", "12", "3.5", "$1,000", "5 euros"),
 )
 
 pieces = st.sampled_from(PIECES) | st.characters() | st.text("ab' Z9", max_size=4)
@@ -50,7 +50,7 @@ def options(draw, bounded=True, own_tokenizer=True, left_out=False):
         unit_length=draw(st.booleans()),
         normalise=event == "complement" and not left_out and draw(st.booleans()),
         buckets=draw(st.sampled_from([None, 5, 64])) if bounded and not left_out else None,
-        tokenizer=draw(st.sampled_from([None, None, halves])) if own_tokenizer else None,
+        **draw(st.sampled_from([{}, {}, {"entities": "all"}, {"tokenizer": halves}][: 4 if own_tokenizer else 3])),
     )
 
 

@@ -179,7 +179,7 @@ def test_nothing_is_learnt_when_a_tokenizer_fails():
 
 @pytest.mark.parametrize("tokenizer", [lambda text: text, lambda text: None, lambda text: [1], lambda text: 3])
 def test_a_tokenizer_must_give_words(tokenizer):
-    with pytest.raises(InputTypeError, match=r"Text\(tokenizer\) must give"):
+    with pytest.raises(InputTypeError, match=r"Text\(tokenizer\) or Text\(analyzer\) must give"):
         textbook(families={"text": Text(tokenizer=tokenizer)}).fit({"text": TEXTS}, CLASSES)
 
 
@@ -193,6 +193,8 @@ def test_a_tokenizer_must_give_words(tokenizer):
         *({"buckets": given} for given in (1, 2.5, True, 2**70, "many")),
         *({"most_tokens": given} for given in (0, 1.5, "many")),
         *({name: 1} for name in ("lowercase", "idf", "unit_length", "normalise", "event", "tally", "tokenizer")),
+        *({"entities": given} for given in ("links", ["urls", "dates"], 3)),
+        *({"analyzer": given} for given in (1, "word", str)),
         {"event": ["multinomial"]},
         {"normalise": True},
     ],

@@ -48,6 +48,7 @@ views = st.builds(
     tally=st.sampled_from(["count", "presence", "log"]),
     unit_length=st.booleans(),
     buckets=st.sampled_from([None, 3, 64]),
+    entities=st.sampled_from([(), ("urls", "emails", "money", "numbers"), ("numbers",)]),
 )
 columns = st.lists(cells, min_size=1, max_size=6)
 

@@ -11,6 +11,7 @@ import numpy as np
 from naively._export.tables import view_from
 from naively._schema import Schema
 from naively._table.labels import label_order
+from naively._text.analyzer import Analyzer
 from naively._weighing.scorer import PooledScorer
 from naively.families._date import PARTS, TREND
 from naively.statistics._calendar import N_CELLS, NAMES
@@ -59,6 +60,10 @@ def _label_tables(part: Any, known: Known) -> bool:
 
 def _view(part: Any, _known: Known) -> bool:
     return bool(view_from(asdict(part)) == part)
+
+
+def _analyzer(part: Any, _known: Known) -> bool:
+    return bool(Analyzer.from_options(part.options) == part)
 
 
 def _vocabulary(part: Any, _known: Known) -> bool:
@@ -263,6 +268,7 @@ CHECKS: dict[str, Callable[[Any, Known], bool]] = {
     "Curve": _curve,
     "LabelTables": _label_tables,
     "View": _view,
+    "Analyzer": _analyzer,
     "Vocabulary": _vocabulary,
     "Sum": _sum,
     "TokenTable": _token_table,

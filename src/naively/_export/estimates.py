@@ -23,6 +23,7 @@ from naively._read_only import fields_of
 from naively._schema import Schema
 from naively._scoring.model import Factor, LeftOutRows, Scorer
 from naively._table.read import read_table
+from naively._text.analyzer import Analyzer
 from naively._text.tokenise import View
 from naively._weighing import (
     additive,
@@ -51,7 +52,17 @@ from naively.typing import AnyArray
 
 OF_OURS = (
     *(Factor, LeftOutRows, Curve, Curves, LabelTables, PooledScorer, EstimatedNumbers, WeighedEstimate),
-    *(View, Vocabulary, TokenTable, Sum, text.TokenScores, text.TextEvidence, text.WeighedText, text_pool.TextPool),
+    *(
+        View,
+        Analyzer,
+        Vocabulary,
+        TokenTable,
+        Sum,
+        text.TokenScores,
+        text.TextEvidence,
+        text.WeighedText,
+        text_pool.TextPool,
+    ),
     *(terms.Term, terms.TextTerm, terms.FamilyTerm, terms.PartTerm, additive.Reweighted, experts.AdditiveExpert),
     *(experts.GaussianExpert, joint_gaussian.JointGaussian, joint_gaussian.JointMoments, joint_gaussian.Rescaling),
     *(forest.ForestExpert, trees.Features, trees.Trees, words.WordExpert, words.WordFeatures),
@@ -65,6 +76,9 @@ FUNCTIONS = {"minus_log_factorial": minus_log_factorial}
 
 LEFT_OUT = {"PooledScorer": {"weighed"}, "TextEvidence": {"kept"}}
 """Fields that are not written: what was fitted on."""
+
+LATER = {"View": ("entities",)}
+"""Fields that files of earlier versions do not have: nothing, then."""
 
 MOST_PARTS = 1_000_000
 
@@ -223,6 +237,8 @@ class _Reader:
         assert kind is not None
         given = {name: self.value(value) for name, value in entry.items()}
         hints = _hints(kind)
+        later = dict.fromkeys(LATER.get(kind.__name__, ()), ())
+        given = {**later, **given}
         require(given.keys() == hints.keys() - LEFT_OUT.get(kind.__name__, set()), "a part has other fields")
         for name, value in given.items():
             require(_fits(value, hints[name]), f"{kind.__name__}.{name} is of another type")
@@ -272,7 +288,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is Any:
         return True
     if origin is Callable:
-        return value in FUNCTIONS.values()
+        return isinstance(value, Analyzer) or value in FUNCTIONS.values()
     if getattr(origin, "__name__", "") == "Literal":
         return value in arguments
     if not isinstance(hint, type) or getattr(hint, "_is_protocol", False):  # an expert, or what has evidence

@@ -45,6 +45,7 @@ from naively._export.kept import kept_from, kept_to_dict
 from naively._export.tables import refuse_tokenizer, summary_from, summary_to_dict, table_from, table_to_dict
 from naively._schema import Schema
 from naively._state import as_it_is
+from naively._text.analyzer import Analyzer
 from naively._weighing.auto import Tempering
 from naively.engines._threads import thread_count
 from naively.errors import ModelFileError
@@ -195,10 +196,13 @@ def _encoded(value: Any, where: str) -> Any:
     if (written := to_written(value)) is not None:
         name, options = written
         refuse_tokenizer(options.get("tokenizer"))
+        refuse_tokenizer(options.get("analyzer"))
         return {"type": name, "options": {key: _encoded(option, where) for key, option in options.items()}}
     if isinstance(value, (Recipe, Tempering)):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value)}
         return {"type": type(value).__name__, "options": options}
+    if isinstance(value, Analyzer):
+        return {"type": "Analyzer", "options": {name: _encoded(option, where) for name, option in value.options}}
     if isinstance(value, Smoothing):
         options = {field.name: _encoded(getattr(value, field.name), where) for field in fields(value) if field.init}
         return {"type": type(value).__name__, "options": options}
@@ -446,6 +450,8 @@ def _decoded(value: Any) -> Any:
     options = {key: _decoded(option) for key, option in value["options"].items()}
     if (family := from_written(name, options)) is not None:
         return family
+    if name == "Analyzer":
+        return Analyzer.from_options(options.items())
     others: dict[str, Any] = {"Recipe": Recipe, "Tempering": Tempering}
     factory: Any = others.get(name) or SMOOTHINGS[name]
     return factory(**options)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
-from naively._export.formulas import COMPUTED, parts_of
 from naively._export.sql_tables import intervals_of
 from naively.errors import GapError, ParameterError
+from naively.families._formulas import Node, formula_tree
 from naively.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -230,22 +229,18 @@ class _Graph:
         least = [-most if column.least is None else column.least for column in columns]
         held = self.node("Max", self.node("Min", x, self.constant(most)), self.constant(np.array([least])))
         held = self.node("Unsqueeze", held, self.whole(2))
-        said = self._tree(ast.parse(columns[0].table["formula"], mode="eval").body, held, parameters)
+        said = self._tree(formula_tree(columns[0].table["formula"], parameters), held)
         if columns[0].contrast is not None:
             said = self._contrasted(said, columns)
         return self._known(x, said, columns)
 
-    def _tree(self, node: ast.AST, x: str, names: dict[str, FloatArray]) -> Any:
-        """A formula as the name of a tensor, or as an array (columns, classes) where it does not depend on x."""
-        if isinstance(node, ast.Constant):
-            return np.asarray(float(node.value))  # type: ignore[arg-type]
-        if isinstance(node, ast.Name):
-            return x if node.id == "x" else names[node.id]
-        operator, operands = parts_of(node)
-        parts = [self._tree(operand, x, names) for operand in operands]
-        if not any(isinstance(part, str) for part in parts):
-            return np.vectorize(COMPUTED[operator], otypes=[np.float64])(*parts)
-        inputs = [part if isinstance(part, str) else self.constant(part) for part in parts]
+    def _tree(self, node: Node, x: str) -> str:
+        """The tensor (rows, columns, classes) of a formula."""
+        if node[0] == "x":
+            return x
+        if node[0] == "number":
+            return self.constant(np.asarray(node[1], dtype=np.float64))
+        operator, *inputs = node[0], *(self._tree(operand, x) for operand in node[1:])
         if operator == "square":
             return self.node("Mul", inputs[0], inputs[0])
         if operator == "log1p":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
-from naively._export.formulas import Node, formula_trees
+from naively.families._formulas import Node, formula_trees
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -205,7 +205,7 @@ def _read_by(column: ColumnTable, program: dict[str, Any]) -> tuple[Any, tuple[A
     contrast = None if column.contrast is None else tuple(part.tolist() for part in column.contrast)
     if column.kind == "labels":
         known = dict(zip(table["values"], map(tuple, table["evidence"].T.tolist()), strict=True))
-        return program["_labels"], (known, tuple(table["unknown"].tolist()), missing, _text_only(column))
+        return program["_labels"], (known, tuple(table["unknown"].tolist()), missing, text_only(column))
     if column.kind == "curve":
         return program["_curve"], (table["knots"].tolist(), table["evidence"].T.tolist(), missing, least, contrast)
     if column.kind == "formula":
@@ -236,7 +236,7 @@ def _reader(place: int, column: ColumnTable) -> str:
     table, missing, least = column.table, _literal(column.missing), repr(column.least)
     if column.kind == "labels":
         known = {label: tuple(row) for label, row in zip(table["values"], table["evidence"].T.tolist(), strict=True)}
-        found = f"({_literal(known)}, {_literal(table['unknown'])}, {missing}, {_text_only(column)})"
+        found = f"({_literal(known)}, {_literal(table['unknown'])}, {missing}, {text_only(column)})"
     elif column.kind == "steps":
         found = f"({_literal(table['cuts'])}, {_literal(table['evidence'].T)}, {missing}, {least})"
     elif column.kind == "curve":
@@ -255,7 +255,7 @@ def _contrast(column: ColumnTable) -> str:
     return "None" if column.contrast is None else f"({', '.join(map(_literal, column.contrast))})"
 
 
-def _text_only(column: ColumnTable) -> bool | None:
+def text_only(column: ColumnTable) -> bool | None:
     """Whether cells must be text, or must not be; None where both are labels."""
     return {"label": True, "text": True, "mixed": None}.get(column.holds, False)
 

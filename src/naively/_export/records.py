@@ -1,21 +1,25 @@
-"""One record at a time: records to learn wait until something is asked, and answers come from the additive form.
+"""One record at a time: records to learn or to forget wait until something is asked of the whole model.
 
 A record that waits has been checked to be one that the model will take, so that learning it later cannot fail: any
-other is learnt at once, which raises whatever is wrong with it.
+other is learnt at once, which raises whatever is wrong with it. Single records are answered from sums that follow the
+records that wait (`naively._export.running`) or, where a new record changes more than sums, from the additive form.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from naively._export.additive import additive
 from naively._export.python import compiled
+from naively._export.running import Running, running_of
 from naively._schema import Schema
-from naively._state import State, learning_lock
+from naively._state import State, as_it_is, learning_lock, unchanged
 from naively._table.read import named
 from naively.errors import GapError, InputTypeError, brief
 from naively.statistics._statistics import Statistics
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
 MOST_WAITING = 4096
+MOST_FOLLOWED = 128
+"""More records than this are counted together in less time than one by one."""
+
 LARGEST_NUMBER = 1e150
 PLAIN = {"number": (float, int), "truth": (bool,), "label": (str,)}
 ANY_NUMBER = ("gaussian", "stacked", "studentt", "kernel")
@@ -46,12 +53,19 @@ class Known(NamedTuple):
         The classes of the statistics.
     shapes : dict
         The places of the numbers in records of a shape; None where such records are not sure to be taken.
+    last : list
+        The last shape and its places: one entry, replaced whole.
     """
 
     schema: Schema
     statistics: Statistics
     classes: frozenset[Any]
     shapes: dict[Shape, list[int] | None]
+    last: list[tuple[Shape, list[int] | None]]
+
+
+Row = tuple[tuple[str, ...], tuple[Any, ...], Label, bool]
+"""A record that waits: its keys, its cells, its class, and whether it is to be forgotten and not learnt."""
 
 
 class Waiting:
@@ -59,29 +73,46 @@ class Waiting:
 
     Attributes
     ----------
-    rows : deque of (keys, cells, label)
+    rows : deque of Row
         Appending to it is atomic, and it is never replaced, so that no thread's record is lost.
     settling : bool
         Whether some thread is counting records that are no longer among the rows.
     known : Known, optional
         Of the state that was last asked about.
+    followed : tuple, optional
+        A state, parameters, and what follows the records from there: None where that cannot be. Only who holds the
+        model's lock may touch it.
     """
 
     def __init__(self) -> None:
-        self.rows: deque[tuple[tuple[str, ...], tuple[Any, ...], Label]] = deque()
+        self.rows: deque[Row] = deque()
         self.settling = False
         self.known: Known | None = None
+        self.followed: tuple[State, tuple[Any, ...], Running | None] | None = None
 
     def learn(self, model: NaiveBayes, record: Mapping[str, Any], label: Label) -> None:
         """Learn one record: at once where it tells of new columns or classes, else before the next answer."""
         if type(record) is dict:
-            keys, cells = tuple(record), tuple(record.values())
-            if _is_plain(model, self, keys, cells, label):
-                self.rows.append((keys, cells, label))
+            cells = tuple(record.values())
+            keys = _plain_keys(model, self, tuple(record), cells, label)
+            if keys is not None:
+                self.rows.append((keys, cells, label, False))
                 if len(self.rows) >= MOST_WAITING:
                     settle(model, self)
                 return
         model.partial_fit(_columns(model, [_checked(record)]), [label])
+
+    def forget(self, model: NaiveBayes, record: Mapping[str, Any], label: Label) -> None:
+        """Forget one record: at once where it is not sure from the sums that it was learnt."""
+        if type(record) is dict:
+            cells = tuple(record.values())
+            with learning_lock(model):
+                keys = _plain_keys(model, self, tuple(record), cells, label)
+                running = None if keys is None else following(model, self)
+                if keys is not None and running is not None and running.forget(keys, cells, label):
+                    self.rows.append((keys, cells, label, True))
+                    return
+        model.forget({name: [_checked(record).get(name)] for name in model.schema_.names}, [label])
 
 
 def waiting_of(model: NaiveBayes) -> Waiting:
@@ -97,27 +128,36 @@ def _checked(record: Any) -> Mapping[str, Any]:
     return record
 
 
-def _is_plain(model: NaiveBayes, waiting: Waiting, keys: tuple[str, ...], cells: tuple[Any, ...], label: Any) -> bool:
-    """Whether a record holds nothing but what the model is sure to take."""
+def _plain_keys(
+    model: NaiveBayes, waiting: Waiting, keys: tuple[str, ...], cells: tuple[Any, ...], label: Any
+) -> tuple[str, ...] | None:
+    """The keys of a record that holds nothing but what the model is sure to take, one object for all that are alike."""
     state = model.__dict__.get("_state")
     if state is None:
-        return False
+        return None
     known = waiting.known
     if known is None or known.schema is not state.schema or known.statistics is not state.statistics:
         known = waiting.known = _known_of(state, known)
     shape = (keys, tuple(map(type, cells)))
-    if shape not in known.shapes:
-        known.shapes[shape] = _number_places(model, state, shape)
-    places = known.shapes[shape]
+    last, places = known.last[0]  # compared in less time than looked up, and mostly the same
+    if shape != last:
+        if shape not in known.shapes:
+            known.shapes[shape] = _number_places(model, state, shape)
+        last, places = known.last[0] = shape, known.shapes[shape]
     if places is None or label not in known.classes:
-        return False
+        return None
     numbers = cells if len(places) == len(cells) else [cells[place] for place in places]
-    return bool(sum(map(abs, numbers)) < LARGEST_NUMBER)  # which is not so if one of them is not a number
+    try:
+        usual = hypot(*numbers) < LARGEST_NUMBER  # which is not so if one of them is not a number
+    except OverflowError:  # whole numbers beyond all floats
+        usual = False
+    return last[0] if usual else None
 
 
 def _known_of(state: State, before: Known | None) -> Known:
     shapes = {} if before is None or before.schema is not state.schema else before.shapes
-    return Known(state.schema, state.statistics, frozenset(state.statistics.classes.tolist()), shapes)
+    last: list[tuple[Shape, list[int] | None]] = [(((), ()), None)]
+    return Known(state.schema, state.statistics, frozenset(state.statistics.classes.tolist()), shapes, last)
 
 
 def _number_places(model: NaiveBayes, state: Any, shape: Shape) -> list[int] | None:
@@ -139,26 +179,30 @@ def _number_places(model: NaiveBayes, state: Any, shape: Shape) -> list[int] | N
 
 
 def settle(model: NaiveBayes, waiting: Waiting) -> None:
-    """Learn the records that wait. Whoever comes meanwhile waits until they are learnt."""
+    """Learn and forget the records that wait. Whoever comes meanwhile waits until that is done."""
     with learning_lock(model):
         rows = []
         waiting.settling = True
         try:
             while waiting.rows:
                 rows.append(waiting.rows.popleft())
-            if rows:
-                model.partial_fit(_waiting_columns(model, rows), [label for *_, label in rows])
+            waiting.followed = None
+            for forgets, change in ((False, model.partial_fit), (True, model.forget)):
+                chosen = [row for row in rows if row[3] is forgets]
+                if chosen:
+                    change(_waiting_columns(model, chosen), [row[2] for row in chosen])
         finally:
             waiting.settling = False
 
 
-def _waiting_columns(model: NaiveBayes, rows: Sequence[tuple[tuple[str, ...], tuple[Any, ...], Label]]) -> Any:
+def _waiting_columns(model: NaiveBayes, rows: Sequence[Row]) -> Any:
     """The records that waited as a table: of numbers that all have, as an array."""
     schema, keys = model.__dict__["_state"].schema, rows[0][0]
-    alike = len(keys) == len(schema.names) > 1 and all(row[0] == keys for row in rows)
+    alike = len(keys) == len(schema.names) > 1 and all(row[0] is keys or row[0] == keys for row in rows)
     if alike and len(rows) > 1 and set(schema.kinds) == {"number"}:
-        return named(np.array([cells for _, cells, _ in rows], dtype=np.float64), keys)
-    return _columns(model, [dict(zip(names, cells, strict=True)) for names, cells, _ in rows])
+        cells = chain.from_iterable(row[1] for row in rows)
+        return named(np.fromiter(cells, np.float64, len(rows) * len(keys)).reshape(len(rows), -1), keys)
+    return _columns(model, [dict(zip(row[0], row[1], strict=True)) for row in rows])
 
 
 def _columns(model: NaiveBayes, records: Sequence[Mapping[str, Any]]) -> Any:
@@ -175,17 +219,45 @@ def _columns(model: NaiveBayes, records: Sequence[Mapping[str, Any]]) -> Any:
 
 def predict_proba_one(model: NaiveBayes, record: Mapping[str, Any]) -> dict[Label, float]:
     """The probability of each class; nothing before the first record was learnt."""
-    program = _program(model)
-    if program is None:
-        return {}
-    found: dict[Label, float] = program["predict_proba"](_checked(record))
-    return found
+    found: dict[Label, float] | None = _answer(model, record, "predict_proba")
+    return {} if found is None else found
 
 
 def predict_one(model: NaiveBayes, record: Mapping[str, Any]) -> Label | None:
     """The most probable class; None before the first record was learnt."""
+    found: Label | None = _answer(model, record, "predict")
+    return found
+
+
+def _answer(model: NaiveBayes, record: Mapping[str, Any], asked: str) -> Any:
+    """What a model says of a record; None before the first was learnt."""
+    with learning_lock(model):
+        running = following(model, waiting_of(model))
+        if running is not None:
+            return running.program[asked](_checked(record))
     program = _program(model)
-    return None if program is None else program["predict"](_checked(record))
+    return None if program is None else program[asked](_checked(record))
+
+
+def following(model: NaiveBayes, waiting: Waiting) -> Running | None:
+    """What has followed all records that wait; None where a record changes more than sums. Who asks holds the lock."""
+    basis = (*model._basis(), model.prior)
+    known = waiting.followed
+    if known is None or known[0] is not model.__dict__.get("_state") or not unchanged(known[1], basis):
+        taken = model._taken()
+        if not taken._is_fitted() or not len(taken.classes_):
+            return None
+        known = waiting.followed = taken._fitted(), as_it_is(basis), running_of(taken)
+    running = known[2]
+    if running is not None and len(waiting.rows) - running.n_followed > MOST_FOLLOWED:
+        settle(model, waiting)
+        return following(model, waiting)
+    while running is not None and running.n_followed < len(waiting.rows):
+        keys, cells, label, forgets = waiting.rows[running.n_followed]
+        if not forgets:  # which was done when it was asked for
+            running.learn(keys, cells, label)
+        running.n_followed += 1
+    return running
 
 
 def _program(model: NaiveBayes) -> dict[str, Any] | None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
-from naively._export.formulas import Node, formula_trees
 from naively._export.sql_dialects import Dialect, dialect_of
 from naively._export.sql_tables import FARTHEST as FARTHEST_NUMBER
 from naively._export.sql_tables import Buckets, ModelTable, interval_table, intervals_of, label_table
 from naively.errors import GapError, ParameterError, brief
+from naively.families._formulas import Node, formula_trees
 from naively.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -215,6 +215,8 @@ class _Writer:
             return said
         table = interval_table(self._table_name(place), intervals, codes, self.dialect)
         name = self.dialect.name_of(*table.name)
+        if self.dialect.has_arrays:
+            return self._in_arrays(place, x, table, codes)
         if self.dialect.finds_place:
             self._join(place, table, f"t{place}.place = {self.dialect.place(x, name)}")
         else:
@@ -223,6 +225,23 @@ class _Writer:
         for code in codes:
             rise = "" if intervals.slopes is None else f" + ({x} - t{place}.low) * t{place}.slope{code}"
             said[code] = f"t{place}.e{code}{rise}"
+        return said
+
+    def _in_arrays(self, place: int, x: str, table: ModelTable, codes: Sequence[int]) -> list[str | None]:
+        """What numbers say, looked up in arrays of the model table, which are made once for all rows."""
+        self.tables.append(table)
+        name = self.dialect.name_of(*table.name)
+
+        def cell(column: str) -> str:
+            return f"(SELECT ARRAY_AGG({column} ORDER BY place) FROM {name})[p{place}]"
+
+        self.cells[f"p{place}"] = f"1 + {self.dialect.place(x, name)}"
+        said: list[str | None] = [None] * len(self.codes)
+        for code in codes:
+            said[code] = cell(f"e{code}")
+            if f"slope{code}" in table.columns:
+                self.cells[f"d{place}"] = f"{x} - {cell('low')}"
+                said[code] = f"{said[code]} + d{place} * {cell(f'slope{code}')}"
         return said
 
     def _formula(self, place: int, x: str, column: ColumnTable) -> list[str | None]:
@@ -257,14 +276,16 @@ class _Writer:
     def _stages(self) -> str:
         """Write the steps of the query, each computed once; returns the name of the last."""
         kept = {f"k{place}": self.dialect.name_of(name) for place, name in enumerate(self.keep)}
-        cells = {alias: text for alias, text in self.cells.items() if alias[0] == "x"}
-        buckets = {alias: text for alias, text in self.cells.items() if alias[0] == "b"}
+        cells, buckets, places, gaps = (
+            {alias: text for alias, text in self.cells.items() if alias[0] == letter} for letter in "xbpd"
+        )
         made = {**kept, **cells} or {"nothing": "1"}
-        last = self._stage("cells", self.dialect.name_of(*self.source), [], made, self.dialect.name == "sqlite")
+        last = self._stage("cells", self.dialect.name_of(*self.source), [], made, bool(self.dialect.fence))
         carried = list(made)
-        if buckets:
-            last = self._stage("buckets", last, carried, buckets, False)
-            carried += buckets
+        for name, more, heavy in (("buckets", buckets, False), ("places", places, True), ("gaps", gaps, True)):
+            if more:
+                last = self._stage(name, last, carried, more, heavy)
+                carried += more
         if self.contrasts:
             last, held = self._contrast_stages(carried, last)
             carried += held
@@ -348,7 +369,7 @@ class _Writer:
 STAGES = frozenset(
     [
         *("cells", "buckets", "raw", "lowest", "finite", "tops", "held", "centred", "scores", "possible", "answers"),
-        *("bests", "odds"),
+        *("bests", "odds", "places", "gaps"),
     ]
 )
 """The names of the steps: where the table itself is called so, they get another."""

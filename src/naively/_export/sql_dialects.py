@@ -33,6 +33,8 @@ class Dialect:
         What ends a stage so that it is computed once, and not copied into every place that names its columns.
     finds_place : bool
         Whether a number finds its interval by a search, and not by a join on a bucket.
+    has_arrays : bool
+        Whether the search finds a place in an array, from which all else is then read: no table is joined.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Dialect:
     least: str = "LEAST"
     fence: str = ""
     finds_place: bool = False
+    has_arrays: bool = False
 
     # -- names and values: they come from the data, so that all of them pass here ---------------------------------
 
@@ -146,7 +149,9 @@ class SQLite(Dialect):
     """SQLite has no type of truth, and finds places by an index."""
 
     def place(self, x: str, table: str) -> str:
-        return f"(SELECT MAX(place) FROM {table} WHERE low <= {x})"
+        return (
+            f"(SELECT place FROM {table} WHERE low <= {x} ORDER BY low DESC LIMIT 1)"  # MAX(place) reads all before x
+        )
 
 
 class Spark(Dialect):
@@ -180,6 +185,7 @@ DIALECTS: dict[str, Dialect] = {
         *("DOUBLE PRECISION", "BIGINT", "TEXT", "'-Infinity'::float8"),
         fence="OFFSET 0",
         finds_place=True,
+        has_arrays=True,
     ),
     "sqlite": SQLite(
         "sqlite",

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from naively._text.analyzer import Analyzer
+from naively._text.entities import ENTITIES
 from naively._text.tokenise import View
 from naively.errors import ModelFileError
 from naively.families._kernel import FINE
@@ -21,11 +23,12 @@ SPECIAL = ("labels", "numbers", "cuts", "most_cells", "view", "logs")
 
 
 def refuse_tokenizer(tokenizer: Any) -> None:
-    """Refuse a tokenizer: it is a function, which a file cannot hold."""
-    if tokenizer is not None:
+    """Refuse a tokenizer: it is a function, which a file cannot hold, unless it is that of a vectorizer."""
+    if tokenizer is not None and not (isinstance(tokenizer, Analyzer) and tokenizer.is_plain):
         raise ModelFileError(
-            "Text(tokenizer=...) is a function, which a model file cannot hold. Pickle the model, or tokenise before "
-            "fitting and join the words with spaces."
+            "Text(tokenizer=...) and Text(analyzer=...) with a function of your own cannot be held by a model file. "
+            "Pickle the model, give a vectorizer of scikit-learn without functions in it, or tokenise before fitting "
+            "and join the words with spaces."
         )
 
 
@@ -69,9 +72,15 @@ def view_from(entry: Mapping[str, Any] | None) -> View | None:
     """The view of a summary: which tokens of a text are counted."""
     if entry is None:
         return None
-    if entry["tokenizer"] is not None:
-        raise ModelFileError("a tokenizer cannot come from a file")
-    view = View(**{**entry, "stop_words": tuple(map(text_from, entry["stop_words"]))})
+    analyzer = entry["tokenizer"]
+    given = {
+        **entry,
+        "stop_words": tuple(map(text_from, entry["stop_words"])),
+        "entities": tuple(map(text_from, entry.get("entities", ()))),
+        "tokenizer": None if analyzer is None else Analyzer.from_options(analyzer["options"]),
+    }
+    view = View(**given)
+    require(all(kind in ENTITIES for kind in view.entities), f"unknown entities of a text {view.entities!r:.60}")
     require(view.unit in ("words", "characters"), f"unknown unit of a text {view.unit!r:.60}")
     require(view.tally in ("count", "presence", "log"), f"unknown tally of a text {view.tally!r:.60}")
     whole_from(view.shortest, 1, whole_from(view.longest, 1, 8))

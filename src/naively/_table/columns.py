@@ -12,7 +12,17 @@ import numpy as np
 
 from naively._table.dates import encode_seconds, seconds_of_texts
 from naively._table.labels import MISSING, encode_array, is_missing
-from naively._table.table import NO_INTEGER, Cells, Kind, Table, is_addressable, whole_numbers, without_marks
+from naively._table.table import (
+    NO_INTEGER,
+    Cells,
+    Kind,
+    Table,
+    held,
+    is_addressable,
+    is_far,
+    whole_numbers,
+    without_marks,
+)
 from naively.errors import InputTypeError, SchemaError, listed
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
@@ -73,7 +83,10 @@ class Column:
                 f"Column {self.name!r} held numbers when the model was fitted, and row {wrong[0]} now holds "
                 f"{labels[codes[wrong[0]]]!r:.60}, which is no number. Correct it, or leave the cell empty (None)."
             )
-        values = parsed[codes]
+        return self.with_numbers(parsed[codes])
+
+    def with_numbers(self, values: AnyArray) -> Column:
+        """The column with these numbers for cells."""
         return Column(self.name, "number", lambda: values, lambda: encode_array(values, f"Column {self.name!r}"))
 
     def as_dates(self, kind: Kind) -> Column:
@@ -191,6 +204,13 @@ class ColumnsTable(Table):
     def as_dates(self, position: int, kind: Kind) -> Table:
         columns = list(self.columns)
         columns[position] = columns[position].as_dates(kind)
+        return self._with(columns, self.n_rows)
+
+    def held_within(self, positions: IntArray, largest: float) -> Table:
+        columns = list(self.columns)
+        for position in positions.tolist():
+            if columns[position].kind == "number" and is_far(columns[position].numbers, largest):
+                columns[position] = columns[position].with_numbers(held(columns[position].numbers, largest))
         return self._with(columns, self.n_rows)
 
     def _with(self, columns: Sequence[Column], n_rows: int) -> ColumnsTable:

@@ -183,8 +183,10 @@ class DeviceTable(ArrayTable):
         return DeviceTable(self.values[cupy.asarray(places)], self.library, self._names, self.bfloat16)
 
     def host_rows(self, places: Any) -> ArrayTable:
-        """Some rows, copied to the host."""
-        return ArrayTable(self._host(self.values[places]), self._names)
+        """Some rows, copied to the host, column by column: so they are asked for."""
+        import cupy
+
+        return ArrayTable(self._host(cupy.ascontiguousarray(self.values[places].T)).T, self._names)
 
 
 class DeviceSparseTable(SparseTable):

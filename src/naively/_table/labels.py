@@ -300,6 +300,20 @@ def exact_array(values: Any) -> AnyArray:
     return objects if any(_changed_in_array(value, kind) for value in objects.ravel()) else array
 
 
+def exact_labels(values: Any) -> AnyArray:
+    """What `exact_array` makes of labels; of objects where sequences lie among them, so that who reads them says which.
+
+    Examples
+    --------
+    >>> exact_labels([1, (2, 3)])
+    array([1, (2, 3)], dtype=object)
+    """
+    try:
+        return exact_array(values)
+    except ValueError:  # NumPy would make an array of more dimensions, and their lengths differ
+        return object_array(values)
+
+
 def _changed_in_array(value: Any, kind: str) -> bool:
     """Whether a value of a list is not what it was in an array of text, or of floats."""
     if kind == "f":

@@ -535,8 +535,9 @@ def _all_below(indices: AnyArray, size: int) -> bool:
 
 def _as_array(X: Any) -> AnyArray:
     if isinstance(X, str) or not (hasattr(X, "__array__") or hasattr(X, "__len__")):
+        one_text = " One text is a list of it: [text]." if isinstance(X, str) else ""
         raise InputTypeError(
-            f"X must be an array, a data frame, a sparse matrix or a list of dicts, got {type(X).__name__}."
+            f"X must be an array, a data frame, a sparse matrix or a list of dicts, got {type(X).__name__}.{one_text}"
         )
     if isinstance(X, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         return without_mask(np.ma.stack(list(X)))

@@ -166,6 +166,11 @@ class Table:
         """The table of these rows in this order."""
         raise NotImplementedError  # pragma: no cover
 
+    def held_within(self, positions: IntArray, largest: float) -> Table:
+        """The table with the finite numbers of these columns brought to at most so far from zero."""
+        block = self.numbers(None, slice(0, self.n_rows))
+        return ArrayTable(block, self.names if self.named else None).held_within(positions, largest)
+
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
         """Like `numbers` as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
         block = self.numbers(positions, rows)
@@ -253,6 +258,13 @@ class ArrayTable(Table):
     def only_rows(self, places: IntArray) -> Table:
         return ArrayTable(self.values[places], self._names)
 
+    def held_within(self, positions: IntArray, largest: float) -> Table:
+        if not is_far(self.values, largest):
+            return self
+        values = self.values.copy()
+        values[:, positions] = held(values[:, positions], largest)
+        return ArrayTable(values, self._names)
+
     def column(self, position: int) -> AnyArray:
         return np.asarray(self.values[:, position])
 
@@ -300,6 +312,14 @@ class SparseTable(Table):
     def only_rows(self, places: IntArray) -> Table:
         return SparseTable(self.matrix[places], self._names)
 
+    def held_within(self, positions: IntArray, largest: float) -> Table:
+        if not is_far(self.matrix.data, largest):
+            return self
+        chosen = np.isin(self.matrix.indices, positions)
+        return SparseTable(
+            with_data(self.matrix, np.where(chosen, held(self.matrix.data, largest), self.matrix.data)), self._names
+        )
+
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         return np.ascontiguousarray(self.rows(positions, rows).toarray())
 
@@ -321,6 +341,19 @@ class SparseTable(Table):
 def is_addressable(values: AnyArray) -> bool:
     """Whether the cells are floats that a kernel can read where they are."""
     return values.dtype in (np.float64, np.float32) and values.dtype.isnative and values.flags.aligned
+
+
+def is_far(values: AnyArray, largest: float) -> bool:
+    """Whether a finite number is farther from zero than this."""
+    if values.dtype.kind != "f" or not values.size:
+        return False
+    away = np.abs(values)
+    return bool(((away > largest) & np.isfinite(away)).any())
+
+
+def held(values: AnyArray, largest: float) -> AnyArray:
+    """Numbers at most so far from zero; an infinity stays one."""
+    return np.where(np.isinf(values), values, np.clip(values, -largest, largest))
 
 
 def _cells_of_array(values: AnyArray, positions: IntArray | None) -> Cells:

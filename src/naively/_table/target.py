@@ -21,7 +21,7 @@ from naively._table.device import (
 from naively._table.labels import (
     encode_array,
     encode_arrow,
-    exact_array,
+    exact_labels,
     label_array,
     object_array,
     recoded,
@@ -129,7 +129,7 @@ def _array_of(y: Any) -> AnyArray:
     y = list(y)
     if any(isinstance(value, str) for value in y) and not all(isinstance(value, str) for value in y):
         return object_array(y)
-    return exact_array(y)
+    return exact_labels(y)
 
 
 def _array_of_arrow(y: Any) -> AnyArray:

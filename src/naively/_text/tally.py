@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from naively._kernels import repays_compiler, with_reference
+from naively._text.entities import marked
 from naively._text.tokenise import Stream, View, code_points, read_texts, token_hash
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -180,6 +181,12 @@ def _tallies(counts: IntArray, bounds: IntArray, view: View) -> FloatArray:
     return np.asarray(np.rint(tallies / UNIT) * UNIT)
 
 
+def tally_of_one(view: View) -> float:
+    """What a token adds that occurs once, in a text of its own."""
+    one = np.array([1], dtype=np.int64)
+    return float(_tallies(one, np.array([0, 1]), view)[0])
+
+
 def _in_buckets(
     hashes: AnyArray, bounds: IntArray, tokens: IntArray, counts: IntArray, n_buckets: int
 ) -> tuple[AnyArray, IntArray, IntArray, IntArray]:
@@ -245,6 +252,8 @@ class CompiledStream:
 def _read(texts: Sequence[str | None], view: View) -> CompiledStream:
     from naively._kernels import tokens as kernel
 
+    if view.entities:
+        texts = [None if text is None else marked(text, view.entities) for text in texts]
     data, spans, is_ascii = _utf8(texts)
     kinds, folds = code_points(ASCII, view.lowercase) if is_ascii else code_points(lowercase=view.lowercase)
     hashes, starts, ends, pointer = kernel.scan(data, spans, kinds, folds)

@@ -26,6 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from naively._text.entities import marked
 from naively.errors import InputTypeError, brief
 from naively.typing import AnyArray, IntArray
 
@@ -90,6 +91,8 @@ class View:
         Keep only so many tokens, those with the largest mass.
     tokenizer : callable or None
         From a text to its words, in place of the rule.
+    entities : tuple of str
+        What is a token of its own: some of `naively._text.entities.ENTITIES`.
     """
 
     unit: Literal["words", "characters"] = "words"
@@ -102,6 +105,7 @@ class View:
     buckets: int | None = None
     most_tokens: int | None = None
     tokenizer: Callable[[str], Sequence[str]] | None = None
+    entities: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -260,21 +264,27 @@ def gram_hashes(tokens: Sequence[str], view: View) -> list[int]:
 
 def tokens_of(text: str, view: View) -> list[str]:
     """The words of a text that a view starts from: by the rule or the tokenizer, without stop words."""
-    found = words(text, view.lowercase) if view.tokenizer is None else _custom(view.tokenizer, text)
+    if view.tokenizer is not None:
+        found = _custom(view.tokenizer, text)
+    else:
+        found = words(marked(text, view.entities) if view.entities else text, view.lowercase)
     if not view.stop_words:
         return found
     unwanted = frozenset(view.stop_words)
     return [token for token in found if token not in unwanted]
 
 
+TOKENIZER = "The function of Text(tokenizer) or Text(analyzer)"
+
+
 def _custom(tokenizer: Callable[[str], Any], text: str) -> list[str]:
     found = tokenizer(text)
     if isinstance(found, str) or not hasattr(found, "__iter__"):
-        raise InputTypeError(f"Text(tokenizer) must give a list of words, got {type(found).__name__}: {found!r:.60}.")
+        raise InputTypeError(f"{TOKENIZER} must give a list of words, got {type(found).__name__}: {found!r:.60}.")
     result = list(found)
     wrong = next((token for token in result if not isinstance(token, str)), None)
     if wrong is not None:
-        raise InputTypeError(f"Text(tokenizer) must give words as str, got {type(wrong).__name__}: {wrong!r:.60}.")
+        raise InputTypeError(f"{TOKENIZER} must give words as str, got {type(wrong).__name__}: {wrong!r:.60}.")
     return result
 
 

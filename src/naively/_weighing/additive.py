@@ -240,7 +240,7 @@ def fit_additive(
     without = Folds(rows.folds, weights) if len(codes) else None  # with no rows nothing is left out
     design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, rows.removed, without)
     design = replace(design, temperature=fit_temperature(design))
-    crossed, fitted = cross_fit(design, rows.folds, chosen)
+    crossed, fitted = cross_fit(design, rows.folds, chosen, n_threads)
     shares = candidate_shares(crossed, codes, weights)
     crossed_average = log_softmax(np.tensordot(shares, crossed, axes=1))
     share = believed(crossed_average.T, design.log_prior.T, codes, weights)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,10 +20,11 @@ from scipy import sparse
 
 from naively._kernels import frozen, repays_compiler, with_reference
 from naively._kernels.reference import MOST_OF_A_TOKEN
-from naively._text.tally import KnownRows
+from naively._text.tally import KnownRows, tally_of_one
 from naively._text.tokenise import View
 from naively._weighing.text_pool import TextPool, fit_pool
 from naively.families._text import TextsEstimate
+from naively.families.base import TokenWeights
 from naively.statistics._tokens import TokenTable, masses
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -366,6 +367,20 @@ class WeighedText(TextsEstimate):
         assert place == 0
         names, said = self.estimate.of_tokens(text)
         return names, said * self.weights
+
+    def token_weights(self, place: int) -> list[TokenWeights]:
+        """What one of each known token says in a text of the typical length, view by view; there is one column."""
+        assert place == 0
+        parts = zip(self.estimate.scorers, self.estimate._folded, strict=True)
+        return [
+            TokenWeights(scorer.table.vocabulary, partial(self._of_one, scorer, *folded)) for scorer, folded in parts
+        ]
+
+    def _of_one(self, scorer: TokenScores, cells: FloatArray, every: FloatArray, places: IntArray) -> FloatArray:
+        """What one of each of some tokens says, (tokens, classes)."""
+        said = scorer.table.at(cells, places) + every
+        centred = said - said.mean(axis=1, keepdims=True)
+        return np.asarray(centred * tally_of_one(scorer.view) * self.weights)
 
     def length_factor(self, text: str) -> float:
         """What the evidence of all tokens of a text is multiplied by, for its length."""

@@ -15,6 +15,7 @@ import numpy as np
 from naively._weighing.design import Design, Scores, scores_of
 from naively._weighing.softmax import best_temperature
 from naively._weighing.solver import Parts, SoftmaxProblem
+from naively.engines._threads import in_order
 from naively.families._stacking import PSEUDO_COUNT
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -223,9 +224,9 @@ def fit_candidates(
 
 
 def cross_fit(
-    design: Design, folds: IntArray, candidates: dict[str, Candidate] = CANDIDATES
+    design: Design, folds: IntArray, candidates: dict[str, Candidate] = CANDIDATES, n_threads: int = 1
 ) -> tuple[FloatArray, dict[str, Coefficients]]:
-    """Fit candidates without each fold in turn, then to all rows.
+    """Fit candidates without each fold, several folds at a time, then to all rows.
 
     Returns
     -------
@@ -237,13 +238,18 @@ def cross_fit(
     """
     classes, rows, _ = design.evidence.shape
     log_posterior = np.empty((len(candidates), classes, rows), dtype=design.evidence.dtype)
-    by_fold = []
-    for fold in np.unique(folds):
+    if design.has_rivals:
+        _ = design.rivals  # found once, before threads ask for them
+
+    def without(fold: int) -> dict[str, Coefficients]:
         held_out = folds == fold
         test = design.rows(held_out)
-        by_fold.append(fit_candidates(design, candidates, chosen=~held_out))
-        for index, fitted in enumerate(by_fold[-1].values()):
+        found = fit_candidates(design, candidates, chosen=~held_out)
+        for index, fitted in enumerate(found.values()):
             log_posterior[index][:, held_out] = log_softmax(scores(test, fitted))
+        return found
+
+    by_fold = list(in_order(without, np.unique(folds), n_threads))
     if not by_fold:
         return log_posterior, fit_candidates(design, candidates)
     equal = np.full(len(by_fold), 1 / len(by_fold))

@@ -1,13 +1,14 @@
 """The data check: what deserves a look in rows to learn, and in rows to answer for.
 
 Rows to learn are judged by the statistics that were counted anyway; cells are looked at again only in columns that
-these make suspicious. Rows to answer for are compared with the statistics, some hundred of them at most.
+these make suspicious: of a file, a stream or a lazy frame, those of some first rows. Rows to answer for are compared
+with the statistics, some hundred of them at most.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -22,12 +23,16 @@ from naively._table.read import read_table
 from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows
 from naively.analysis._findings import Check, Finding, tell
+from naively.engines._files import FilesSource
+from naively.engines._pieces import counted_pieces, rows_of
+from naively.engines._registry import source_of
+from naively.engines.base import Piece, Source
 from naively.statistics._statistics import Statistics
 from naively.statistics.base import Values
-from naively.typing import AnyArray, FloatArray, IntArray, Label, TableLike, TargetLike, WeightsLike
+from naively.typing import AnyArray, FloatArray, IntArray, Label, SourceLike, TableLike, TargetLike, WeightsLike
 
 if TYPE_CHECKING:
-    from naively.classifier import NaiveBayes
+    from naively.classifier import Batch, NaiveBayes
 
 LEAST_LEARNT = 100
 """`fit` says nothing of tables with fewer rows: their owner has seen them all."""
@@ -40,6 +45,9 @@ MOST_COLUMNS = 1000
 
 LOOKED_AT = 1000
 """No more rows than this are looked at before they are answered for."""
+
+FIRST_ROWS = 10_000
+"""So many first rows of a source are kept, for what the statistics of all rows do not tell."""
 
 FEW_ROWS = 5
 DISTINCT = 0.95
@@ -65,7 +73,7 @@ CODE_NAME = re.compile(r"(^|[_\s.-])(zip|zip_?code|post_?code|postal_?code|plz|c
 STAND_INS = (99.0, 999.0, 9999.0, 99999.0, 999999.0, -1.0, -9.0, -99.0, -999.0, -9999.0)
 
 
-def check(X: TableLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None) -> Check:
+def check(X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None) -> Check:
     """What a careful colleague would say of data before a model learns from them.
 
     Columns that look like identifiers, that give the target away, that hold nothing, one value only or what another
@@ -74,7 +82,8 @@ def check(X: TableLike, y: TargetLike | None = None, sample_weight: WeightsLike 
     Parameters
     ----------
     X, y, sample_weight
-        As in `NaiveBayes.fit`; without y, nothing is said of classes.
+        As in `NaiveBayes.fit`: tables, and files, streams and lazy frames, of which all rows are counted, and the cells
+        of some first rows are looked at. Without y, nothing is said of classes.
 
     Returns
     -------
@@ -94,23 +103,91 @@ def check(X: TableLike, y: TargetLike | None = None, sample_weight: WeightsLike 
     client  id        40 distinct labels in 40 rows
     land    constant  always 'at'
     """
-    from naively.classifier import Batch, NaiveBayes
-
-    if y is None:
-        table = read_table(X)
-        require_rows(table)
-        batch = Batch(table, np.array([0]), np.zeros(table.n_rows, dtype=np.int64), None)
-    else:
-        batch = Batch(*read_rows(X, y, sample_weight))
-        table = batch.table
-    mixed = {name: "categorical" for name, kind in zip(table.names, table.kinds, strict=True) if kind == "mixed"}
-    counting = NaiveBayes("fast", families=mixed or None, kept_rows=1)
+    source = source_of(X, y)
+    if source is not None:
+        return _of_source(source, y, sample_weight)
+    batch = _batch(X, y, sample_weight)
+    counting = _counting(batch.table)
     schema, statistics = counting._count(batch, None)
-    findings = [Finding("mixed", name, 1.0, "text and numbers in one column") for name in mixed]
-    findings += of_columns(schema, statistics, table)
+    findings = _of_mixed(batch.table) + of_columns(schema, statistics, batch.table)
     if y is not None:
-        findings += of_classes(batch.classes, batch.codes)
-    return Check(tuple(findings), table.n_rows, table.n_rows)._of(X)
+        findings += of_classes(batch.classes, np.bincount(batch.codes[batch.codes >= 0], minlength=len(batch.classes)))
+    return Check(tuple(findings), batch.table.n_rows, batch.table.n_rows)._of(X)
+
+
+def _batch(X: Any, y: Any, sample_weight: Any) -> Batch:
+    """Rows to look at; without classes they are all of one."""
+    from naively.classifier import Batch
+
+    if y is not None:
+        return Batch(*read_rows(X, y, sample_weight))
+    table = read_table(X)
+    require_rows(table)
+    return Batch(table, np.array([0]), np.zeros(table.n_rows, dtype=np.int64), None)
+
+
+def _counting(table: Table) -> NaiveBayes:
+    """A model that counts what the check needs of columns such as these."""
+    from naively.classifier import NaiveBayes
+
+    mixed = {one.column: "categorical" for one in _of_mixed(table)}
+    return NaiveBayes("fast", families=mixed or None, kept_rows=1)
+
+
+def _of_mixed(table: Table) -> list[Finding]:
+    columns = [name for name, kind in zip(table.names, table.kinds, strict=True) if kind == "mixed"]
+    return [Finding("mixed", name, 1.0, "text and numbers in one column") for name in columns]
+
+
+# -- rows that are no table in memory ---------------------------------------------------------------------------------
+
+
+@dataclass
+class Seen:
+    """What is remembered of the rows of a source while they are counted.
+
+    Parameters
+    ----------
+    head : Table or None
+        Some first rows.
+    n_rows : int
+        How many rows came by; 0 where they were counted elsewhere.
+    """
+
+    head: Table | None = None
+    n_rows: int = 0
+
+    def take(self, table: Table) -> None:
+        """See some rows."""
+        if not self.n_rows:
+            few = table.n_rows <= FIRST_ROWS
+            self.head = table if few or isinstance(table, SparseTable) else table.only_rows(np.arange(FIRST_ROWS))
+        self.n_rows += table.n_rows
+
+    def begin(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+        """The pieces of a source from its first row on, all of which are still to be seen."""
+        self.n_rows = 0
+        return pieces
+
+
+def _of_source(source: Source, y: Any, sample_weight: Any) -> Check:
+    """What deserves a look in all rows of a source, which are read once."""
+    seen, counting = Seen(), None
+
+    def count(piece: Piece, known: Schema | None) -> tuple[Schema, Statistics]:
+        nonlocal counting
+        batch = _batch(*piece[:3])
+        seen.take(batch.table)
+        counting = _counting(batch.table) if known is None or counting is None else counting
+        return counting._count(batch, known)
+
+    columns = source.names if y is None and isinstance(source, FilesSource) else None
+    schema, statistics = counted_pieces(lambda: seen.begin(source.pieces(y, sample_weight, columns)), None, count)
+    assert seen.head is not None
+    findings = _of_mixed(seen.head) + of_columns(schema, statistics, seen.head, seen.n_rows)
+    if len(statistics.classes) > 1 or y is not None:
+        findings += of_classes(statistics.classes, statistics.class_weight.high)
+    return Check(tuple(findings), seen.n_rows, seen.n_rows)
 
 
 # -- rows to learn ----------------------------------------------------------------------------------------------------
@@ -120,17 +197,29 @@ def warn_of_learnt(schema: Schema, statistics: Statistics, table: Any, classes: 
     """Say in one warning what deserves a look in rows that are being learnt."""
     if not isinstance(table, Table) or is_on_device_table(table) or table.n_rows < LEAST_LEARNT:
         return
-    findings = of_classes(classes, codes)
-    if schema.named and len(schema.names) <= MOST_COLUMNS:  # columns without names are features that somebody computed
-        findings += of_columns(schema, statistics, table)
-    tell(Check(tuple(findings), table.n_rows, table.n_rows), "naively.check(X, y) lists it all.")
-
-
-def of_classes(classes: AnyArray, codes: IntArray) -> list[Finding]:
-    """The classes with few rows."""
     rows = np.bincount(codes[codes >= 0], minlength=len(classes))
+    _tell(schema, statistics, table, table.n_rows, of_classes(classes, rows))
+
+
+def warn_of_source(schema: Schema, statistics: Statistics, seen: Seen) -> None:
+    """Say in one warning what deserves a look in the rows of a source that are being learnt."""
+    rows = statistics.class_weight.high
+    n_rows = seen.n_rows or int(rows.sum())
+    if seen.head is not None and n_rows >= LEAST_LEARNT:
+        _tell(schema, statistics, seen.head, n_rows, of_classes(statistics.classes, rows))
+
+
+def _tell(schema: Schema, statistics: Statistics, table: Table, n_rows: int, findings: list[Finding]) -> None:
+    if schema.named and len(schema.names) <= MOST_COLUMNS:  # columns without names are features that somebody computed
+        findings += of_columns(schema, statistics, table, n_rows)
+    tell(Check(tuple(findings), n_rows, n_rows), "naively.check(X, y) lists it all.")
+
+
+def of_classes(classes: AnyArray, rows: AnyArray) -> list[Finding]:
+    """The classes with few rows."""
+    n_rows = int(rows.sum())
     return [
-        Finding("few rows", str(label), count / len(codes), f"{count} of {len(codes):,} rows")
+        Finding("few rows", str(label), count / n_rows, f"{count:g} of {n_rows:,} rows")
         for label, count in zip(classes.tolist(), rows.tolist(), strict=True)
         if 0 < count < FEW_ROWS
     ]
@@ -138,28 +227,58 @@ def of_classes(classes: AnyArray, codes: IntArray) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of one column of rows to learn; `numeric`: it is read as numbers; `weight` is that of all rows."""
+    """What is known of one column of rows to learn.
+
+    Parameters
+    ----------
+    name : str
+    numeric : bool
+        Whether it is read as numbers.
+    values : Values
+        Of all rows.
+    table : Table
+        The rows whose cells can be looked at: all, or some first ones.
+    position : int
+        Where the column stands in it.
+    n_rows : int
+        How many rows there are.
+    weight : float
+        The weight of all rows.
+    """
 
     name: str
     numeric: bool
     values: Values
     table: Table
     position: int
+    n_rows: int
     weight: float
 
 
-def of_columns(schema: Schema, statistics: Statistics, table: Table) -> list[Finding]:
-    """What deserves a look in the columns of rows that were counted."""
+def of_columns(schema: Schema, statistics: Statistics, table: Table, n_rows: int | None = None) -> list[Finding]:
+    """What deserves a look in the columns of rows that were counted.
+
+    Parameters
+    ----------
+    schema : Schema
+    statistics : Statistics
+        Of all rows.
+    table : Table
+        All rows, or some first ones.
+    n_rows : int, optional
+        How many rows there are; by default those of the table.
+    """
     if isinstance(table, SparseTable):
         return []
     table = schema.with_dates(table, None)
     held, weight = values_by_column(statistics), float(statistics.class_weight.high.sum())
     findings, usual = [], []
-    for position, (name, kind) in enumerate(zip(schema.names, table.kinds, strict=True)):
-        if kind == "empty":
-            findings.append(Finding("empty", name, 1.0, ""))
+    for position, (name, kind) in enumerate(zip(schema.names, schema.kinds, strict=True)):
+        if position >= table.n_columns or table.kind(position) == "empty":  # no cell of it was seen
+            findings += [Finding("empty", name, 1.0, "")] if kind == "empty" and position < table.n_columns else []
         elif name in held and schema.summaries[position] and held[name].weights.any():
-            facts = Facts(name, schema.is_numeric(position), held[name], table, position, weight)
+            n_all = table.n_rows if n_rows is None else n_rows
+            facts = Facts(name, schema.is_numeric(position), held[name], table, position, n_all, weight)
             found = next(filter(None, (rule(facts) for rule in RULES)), None)
             findings += [found] if found is not None else []
             usual += [facts] if found is None or found.finding not in ("constant", "id") else []
@@ -179,15 +298,17 @@ def values_by_column(statistics: Statistics) -> dict[str, Values]:
 
 def _constant(facts: Facts) -> Finding | None:
     values = facts.values
-    if len(values.values) > 1 or not values.exact or facts.table.n_rows < 2:
+    if len(values.values) > 1 or not values.exact or facts.n_rows < 2:
         return None
     return Finding("constant", facts.name, 1.0, f"always {_shown(values.values[0])}")
 
 
 def _identifier(facts: Facts) -> Finding | None:
-    n_rows = facts.table.n_rows
-    if facts.values.exact and len(facts.values.values) < DISTINCT * n_rows / 2:  # half of the cells may be missing
+    if (
+        facts.values.exact and len(facts.values.values) < DISTINCT * facts.n_rows / 2
+    ):  # half of the cells may be missing
         return None
+    n_rows = facts.table.n_rows
     if facts.numeric:
         found = _distinct_whole_numbers(facts)
     else:
@@ -236,7 +357,7 @@ def _gives_away(facts: Facts) -> Finding | None:
         of_class = weights.argmax(axis=0)
         tells = int(np.count_nonzero(np.diff(of_class))) + 1 == n_classes
     else:
-        tells = weights.shape[1] <= facts.table.n_rows / 10
+        tells = weights.shape[1] <= facts.n_rows / 10
     if not tells:
         return None
     how = "cut into ranges, its numbers" if facts.numeric else "its labels"
@@ -262,7 +383,7 @@ def _stand_in(facts: Facts) -> Finding | None:
             continue
         apart = others.min() >= 0 if number < 0 else others.max() < number / 2
         share = float(weight[place] / weight.sum())
-        if apart and share >= (0.05 if number == -1 else 0.01) and share * facts.table.n_rows >= 10:
+        if apart and share >= (0.05 if number == -1 else 0.01) and share * facts.n_rows >= 10:
             return Finding("stand-in", facts.name, share, f"{_shown(number)} in {share:.0%} of the rows")
     return None
 
@@ -424,7 +545,9 @@ def _missing(name: str, learnt: Learnt, share: float) -> list[Finding]:
 
 
 def checked_rows(model: NaiveBayes, X: Any) -> Check:
-    """How rows differ from those that a model has learnt."""
-    state = model._fitted()
+    """How rows differ from those that a model has learnt; of a source, some first rows are read."""
+    state, source = model._fitted(), source_of(X)
+    if source is not None:
+        X = next(rows_of(source.pieces(None, None, state.schema.names))).X
     table, positions = state.schema.matched(read_table(X))
     return unlike_learnt(state, model._estimated()[0].factors, table, positions)._of(X)

@@ -1,4 +1,4 @@
-"""A model's tables as R prints them: `print` of an `e1071::naiveBayes`."""
+"""Tables as R prints them, and a model as `print` shows an `e1071::naiveBayes`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def as_printed_by_e1071(model: NaiveBayes) -> str:
     """
     classes = [str(label) for label in model.classes_.tolist()]
     shown = ["", "Naive Bayes Classifier for Discrete Predictors", "", "Call:", _call(model), ""]
-    shown += ["A-priori probabilities:", "Y", *_vector(classes, model.class_prior_.tolist())]
+    shown += ["A-priori probabilities:", "Y", *vector(classes, model.class_prior_.tolist())]
     shown += ["", "Conditional probabilities:"]
     for name, found in model.parameters().items():
         head, cells = _table(found)
-        shown += [*_matrix(name, classes, head, cells), ""]
+        shown += [*matrix(name, classes, head, cells), ""]
     return "\n".join(shown)
 
 
@@ -54,14 +54,14 @@ def _label(value: Any) -> str:
     return str(value).upper() if isinstance(value, bool) else str(value)
 
 
-def _vector(names: Sequence[str], numbers: Sequence[float]) -> list[str]:
+def vector(names: Sequence[str], numbers: Sequence[float]) -> list[str]:
     """A named vector: names and numbers in fields of one width."""
     cells = formatted(numbers)
     width = max(map(len, [*names, *cells]))
     return ["".join(f"{cell:>{width}} " for cell in line) for line in (names, cells)]
 
 
-def _matrix(name: str, rows: Sequence[str], head: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
+def matrix(name: str, rows: Sequence[str], head: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
     """A table with a name for its columns and the rows called Y."""
     labels = ["Y", *(f"  {row}" for row in rows)]
     left = max(map(len, labels))

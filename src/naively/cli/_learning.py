@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -69,58 +69,41 @@ def fit(
     told = _families(families)
     model = NaiveBayes(recipe, families=told, ignore=ignore or None)
     source = Source(data, delimiter, encoding)
-    _learn(model, source, target, weights, quiet, [*(ignore or ()), *(told or ())])
+    _read_into(model, "partial_fit", source, target, weights, quiet, [*(ignore or ()), *(told or ())])
     path = output or _default_output(data)
     _save(model, path)
     _report(model, path, as_json, quiet)
 
 
-@app.command(rich_help_panel=LEARN)
-def update(
-    model: ModelFile,
-    data: DataFile,
-    target: Target = None,
-    output: Output = None,
-    weights: Weights = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Learn more rows: afterwards the model equals one that was fitted on all rows at once."""
-    from naively.cli._models import load_model, source_for, target_of
+def _register(name: str, method: Literal["partial_fit", "forget"], said: str) -> None:
+    """Register a command that changes a model by the rows of a file."""
 
-    learnt = load_model(model)
-    source = source_for(learnt, data, delimiter, encoding)
-    _learn(learnt, source, target or target_of(learnt), weights, quiet)
-    _save(learnt, output or model)
-    _report(learnt, output or model, as_json, quiet)
+    def change(
+        model: ModelFile,
+        data: DataFile,
+        target: Target = None,
+        output: Output = None,
+        weights: Weights = None,
+        delimiter: Delimiter = None,
+        encoding: Encoding = None,
+        as_json: AsJson = False,
+        quiet: Quiet = False,
+    ) -> None:
+        from naively.cli._models import load_model, source_for, target_of
+
+        changed = load_model(model)
+        source = source_for(changed, data, delimiter, encoding)
+        _read_into(changed, method, source, target or target_of(changed), weights, quiet)
+        _save(changed, output or model)
+        _report(changed, output or model, as_json, quiet)
+
+    app.command(name, help=said, rich_help_panel=LEARN)(change)
 
 
-@app.command(rich_help_panel=LEARN)
-def forget(
-    model: ModelFile,
-    data: DataFile,
-    target: Target = None,
-    output: Output = None,
-    weights: Weights = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Unlearn rows that were learnt before, exactly."""
-    from naively.cli._models import load_model, source_for, target_of
-    from naively.cli._reading import require_column
-
-    learnt = load_model(model)
-    source = source_for(learnt, data, delimiter, encoding)
-    name = target or target_of(learnt)
-    for table in source.batches():
-        require_column(name, list(table.names), source.shown, "--target")
-        learnt.forget(table, name, sample_weight=weights)
-    _save(learnt, output or model)
-    _report(learnt, output or model, as_json, quiet)
+_register(
+    "update", "partial_fit", "Learn more rows: afterwards the model equals one that was fitted on all rows at once."
+)
+_register("forget", "forget", "Unlearn rows that were learnt before, exactly.")
 
 
 @app.command(rich_help_panel=LEARN)
@@ -140,23 +123,29 @@ def merge(
     _report(merged, output, as_json, quiet)
 
 
-def _learn(
-    model: NaiveBayes, source: Source, target: str, weights: str | None, quiet: bool, named: Sequence[str] = ()
+def _read_into(
+    model: NaiveBayes,
+    method: Literal["partial_fit", "forget"],
+    source: Source,
+    target: str,
+    weights: str | None,
+    quiet: bool,
+    named: Sequence[str] = (),
 ) -> None:
-    """Learn a file, piece by piece; `named` are columns that options speak of."""
+    """Learn or forget a file, piece by piece; `named` are columns that options speak of."""
     from naively._progress import counting
     from naively.cli._reading import require_column
 
+    options = {"--target": [target], "--weights": [weights] if weights else [], "--ignore, --families": named}
     n_rows = 0
-    with counting("learning", "rows", wanted=False if quiet else None) as count:
+    doing = "learning" if method == "partial_fit" else "forgetting"
+    with counting(doing, "rows", wanted=False if quiet else None) as count:
         for table in source.batches():
-            require_column(target, list(table.names), source.shown, "--target")
-            if weights is not None:
-                require_column(weights, list(table.names), source.shown, "--weights")
-            for name in named:
-                require_column(name, list(table.names), source.shown, "--ignore, --families")
-            model.partial_fit(table, target, sample_weight=weights)
-            if not n_rows:
+            for option, names in options.items():
+                for name in names:
+                    require_column(name, list(table.names), source.shown, option)
+            getattr(model, method)(table, target, sample_weight=weights)
+            if not n_rows and method == "partial_fit":
                 _look_at(model, table, target)
             n_rows += table.n_rows
             count(n_rows)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from naively._progress import RowsShown
 from naively.engines._arrow import Read, arrow, as_pieces, is_text, needed_columns, require_target
-from naively.engines._formats import SUFFIXES, File, format_of, given_types, suffix_of
+from naively.engines._formats import SUFFIXES, File, JsonLines, format_of, given_types, suffix_of
 from naively.engines._pieces import annotated_pieces, from_the_start
 from naively.engines._read_ahead import read_ahead
 from naively.engines._write import may_encode, require_writable, write_tables
@@ -120,9 +120,15 @@ class FilesSource(Source):
             raise ParameterError(f"files(types) is for CSV and JSON lines; the types of {typed.path} are in the file.")
         return files
 
+    @property
+    def names(self) -> list[str]:
+        """The columns of all files together."""
+        return Layout.of(self.files, self.options).names
+
     def pieces(self, y: Any, sample_weight: Any, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         layout = Layout.of(self.files, self.options)
-        require_target(y, layout.names)
+        if columns is None:  # whoever names the columns may do without classes
+            require_target(y, layout.names)
         needed = needed_columns(layout.names, y, sample_weight, columns)
         open_ended = columns is None and self.options.columns is None
         reads = layout.reads(needed, encoded=True, open_ended=open_ended)
@@ -148,12 +154,30 @@ class FilesSource(Source):
         return path
 
     def _take_types_of(self, model: Any) -> None:
-        """Read columns of CSV as a model does: what it knows as labels, or not at all, is text as it stands."""
+        """Read columns of CSV as a model does: what it knows as labels, or not at all, is text as it stands.
+
+        Lines of JSON are read once more: the first of them tell neither all columns nor what all of them hold.
+        """
         known = dict(zip(model.schema_.names, model.schema_.kinds, strict=True))
+        whole = [(file, file.format.whole_schema(file)) for file in self.files if isinstance(file.format, JsonLines)]
+        for file, _ in whole:
+            file.types.update(_together([schema for _, schema in whole], self.options.types))
         for file in self.files:
             if file.format.guesses and not file.format.finds_columns:
                 labels = [name for name in file.schema().names if known.get(name, "label") in ("label", "text")]
                 file.types.update({name: arrow().string() for name in labels if name not in self.options.types})
+
+
+def _together(schemas: list[Any], given: Mapping[str, str]) -> dict[str, Any]:
+    """The types of columns that hold the cells of all files, but for those that were given."""
+    pyarrow = arrow()
+    try:
+        whole = pyarrow.unify_schemas(schemas, promote_options="permissive")
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        raise InputError(
+            f"The files differ in what a column holds: {error}. Give it a type: files(types=...)."
+        ) from error
+    return {one.name: one.type for one in whole if one.name not in given and not pyarrow.types.is_null(one.type)}
 
 
 def _counted_off(reads: Iterator[Read], shown: RowsShown) -> Iterator[Read]:

@@ -345,6 +345,17 @@ class JsonLines(Format):
         first = next(self._blocks(file), None)
         return arrow().schema([]) if first is None else first[0].schema
 
+    def whole_schema(self, file: File) -> Any:
+        """The columns of all lines, with types that hold all cells: what a first block does not tell."""
+        pyarrow = arrow()
+        whole = pyarrow.schema([])
+        for table, line, _ in self._blocks(file):
+            try:
+                whole = pyarrow.unify_schemas([whole, table.schema], promote_options="permissive")
+            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+                raise InputError(f"{file.path}, the lines from {line} on are unlike those before: {error}") from error
+        return whole
+
     def reads(self, file: File, columns: Sequence[str] | None, encoded: bool) -> Iterator[Read]:
         pyarrow = arrow()
         for table, line, done in self._blocks(file):

@@ -48,7 +48,8 @@ class GpuEngine(Engine):
     ) -> Statistics:
         import cupy
 
-        from naively.engines._gpu_counting import DeviceRows, keep_rows
+        from naively.engines._gpu_kept_rows import keep_rows
+        from naively.engines._gpu_rows import DeviceRows
 
         with cupy.cuda.Device(source.device):
             codes, weights = cupy.asarray(target.codes), target.weights
@@ -156,18 +157,20 @@ def _counted(
     rows: Any, schema: Schema, positions: IntArray | None, summary: Summary, members: IntArray, n_threads: int
 ) -> Statistic:
     """The statistics of some columns; on the host where the GPU has no kernel for them, or must say what is wrong."""
-    from naively.engines import _gpu_counting as gpu
+    from naively.engines._gpu_counts import count_categories
+    from naively.engines._gpu_histogram import count_histograms
+    from naively.engines._gpu_moments import sum_powers
     from naively.engines._joint import Members, sum_jointly
 
     names = tuple(schema.names[place] for place in members.tolist())
     chosen = members if positions is None else positions[members]
     found: Statistic | None = None
     if summary.kind == "moments":
-        found = gpu.sum_powers(rows, names, chosen, summary)
+        found = sum_powers(rows, names, chosen, summary)
     elif isinstance(rows.table, DeviceTable) and summary.kind == "counts":
-        found = gpu.count_categories(rows, names, chosen, summary)
+        found = count_categories(rows, names, chosen, summary)
     elif isinstance(rows.table, DeviceTable) and summary.kind == "histogram":
-        found = gpu.count_histograms(rows, names, chosen, summary)
+        found = count_histograms(rows, names, chosen, summary)
     if found is not None:
         return found
     host = _host_rows(rows, n_threads)

@@ -10,8 +10,9 @@ import numpy as np
 
 from naively._kernels.gpu import kernel
 from naively._table.device import DeviceTable
-from naively.engines._gpu_formulas import Polynomial, function, parsed, polynomial
+from naively.engines._gpu_formulas import Polynomial, function, polynomial
 from naively.errors import GapError, InputError
+from naively.families._formulas import formula_tree
 from naively.typing import FloatArray, IntArray
 
 POLYNOMIAL, LABELS, STEPS, CURVE, NOTHING, FORMULA = range(6)
@@ -21,6 +22,9 @@ COLUMN = np.dtype(
 )  # fmt: skip
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
+
+STAGES, BLOCKS = 3, 4
+"""How far `multiply_polynomials` reads ahead, and how many blocks of it a multiprocessor is to run at once."""
 
 MOST_CLASSES = 16
 """Classes whose scores a thread holds; more are scored in several passes."""
@@ -74,16 +78,16 @@ class DeviceModel:
         if np.any(said.get("missing", 0.0)):
             raise GapError("formula", "a missing cell says something, which formulas on a GPU cannot", [place])
         names = {name: np.asarray(value, dtype=np.float64) for name, value in said["parameters"].items()}
-        node = parsed(said["formula"])
-        anchor = _middle(polynomial(node, names, 0.0))
-        terms = polynomial(node, names, anchor)
+        node = formula_tree(said["formula"], names)
+        anchor = _middle(polynomial(node, 0.0))
+        terms = polynomial(node, anchor)
         if terms is not None and all(np.isfinite(np.asarray(term)).all() for term in terms):
             constant, slope, curve = (np.broadcast_to(term, self.n_classes) for term in terms)
             self.columns[place] = (POLYNOMIAL, 0, place, 0, 0, anchor, 0)
             self.polynomials[place, :, 0], self.polynomials[place, :, 1] = curve, slope
             self.constants[place] = constant
             return
-        body, parameters = function(node, names)
+        body, parameters = function(node)
         number = self.formulas.setdefault(body, len(self.formulas))
         table = np.stack([np.broadcast_to(one, self.n_classes) for one in parameters])
         self._add_table(place, FORMULA, np.zeros(0), table)
@@ -166,6 +170,7 @@ class DeviceScorer:
         self.code = model.formula_code()
         with cupy.cuda.Device(device):
             self.polynomials = cupy.asarray(model.polynomials)
+            self.anchors = cupy.asarray(np.ascontiguousarray(model.columns["anchor"]))
             self.constants = cupy.asarray(model.constants)
             self.points = cupy.asarray(np.concatenate([*model.points, np.zeros(1)]))
             self.tables = cupy.asarray(np.concatenate([*(part.ravel() for part in model.tables), np.zeros(1)]))
@@ -189,20 +194,69 @@ class DeviceScorer:
         out_type = "float" if finish and is_short_float(table) else "double"
         plain = positions is None and bool((self.model.columns["kind"] == POLYNOMIAL).all())
         plain &= not self.model.columns["least"].any() and table.n_columns == self.model.n_columns
-        n_per_thread = 1 if table.values.dtype.itemsize > 4 else 2
-        name = "add_polynomials" if plain else "add_scores"
-        add = self._kernel(table, name, CLASSES=chunk, ROWS=n_per_thread, OUT=out_type)
         with np.errstate(invalid="ignore"):
             polynomial = self.model.columns["kind"] == POLYNOMIAL
             base = log_prior + self.bias + self.model.constants[polynomial].sum(axis=0)
         out = cupy.empty((table.n_rows, n_classes), dtype=cupy.float32 if out_type == "float" else cupy.float64)
         impossible, bad = cupy.zeros(1, dtype=cupy.int32), cupy.full(1, NONE, dtype=cupy.int64)
+        ends = (
+            cupy.asarray(base),
+            cupy.asarray(log_prior),
+            np.int32(n_classes),
+            np.int32(finish),
+            bad,
+            impossible,
+            out,
+        )
+        if plain and self._multiplies(table):
+            self._multiply(table, ends, out_type)
+            self._refuse(table, positions, int(bad[0]))
+            return out, int(impossible[0])
+        n_per_thread = 1 if table.values.dtype.itemsize > 4 else 2
+        name = "add_polynomials" if plain else "add_scores"
+        add = self._kernel(table, name, CLASSES=chunk, ROWS=n_per_thread, OUT=out_type)
         rows, cells = self._cells(table, positions)
         blocks = (-(-table.n_rows // (128 * n_per_thread)), -(-n_classes // chunk))
-        ends = (cupy.asarray(base), cupy.asarray(log_prior), np.int32(n_classes), np.int32(finish))
-        add(blocks, (128,), (*rows, *cells, *ends, bad, impossible, out))
+        add(blocks, (128,), (*rows, *cells, *ends))
         self._refuse(table, positions, int(bad[0]))
         return out, int(impossible[0])
+
+    def _multiplies(self, table: DeviceTable) -> bool:
+        """Whether the tensor cores can multiply the rows: they must take float64, and rows be read by 16 bytes."""
+        import cupy
+
+        values: Any = table.values
+        aligned = values.data.ptr % 16 == 0 and values.strides[0] % 16 == 0 and values.strides[1] == values.itemsize
+        whole = table.n_columns * values.itemsize % 16 == 0
+        device = cupy.cuda.Device(self.device)
+        room = self._room(table) <= device.attributes["MaxSharedMemoryPerBlockOptin"]
+        return bool(aligned and whole and room) and int(device.compute_capability) >= 90
+
+    def _room(self, table: DeviceTable) -> int:
+        """The shared memory that cells on their way, coefficients and anchors take."""
+        step = 64 // table.values.itemsize
+        n_steps = -(-table.n_columns // step)
+        return STAGES * 8192 + n_steps * (step // 4 * self._tiles * 512 + 8 * step)
+
+    @property
+    def _tiles(self) -> int:
+        return 1 if self.model.n_classes <= 8 else 2
+
+    def _multiply(self, table: DeviceTable, ends: tuple[Any, ...], out_type: str) -> None:
+        """The scores of polynomials as a product of matrices."""
+        import cupy
+
+        values, room = table.values, self._room(table)
+        options = {"TILES": self._tiles, "OUT": out_type, "STAGES": STAGES, "BLOCKS": BLOCKS, **table.c_type}
+        add = kernel("polynomials", "multiply_polynomials", self.device, **options)
+        add.max_dynamic_shared_size_bytes = max(room, 49152)
+        attributes = cupy.cuda.Device(self.device).attributes
+        of_memory = attributes["MaxSharedMemoryPerMultiprocessor"] // (room + 1024)
+        n_resident = max(1, min(BLOCKS, of_memory)) * attributes["MultiProcessorCount"]
+        blocks = (min(n_resident, -(-table.n_rows // 64)), -(-self.model.n_classes // (8 * self._tiles)))
+        stride = np.int64(values.strides[0] // values.itemsize)
+        rows = (values, stride, np.int64(table.n_rows), self.anchors, np.int32(table.n_columns))
+        add(blocks, (128,), (*rows, self.polynomials, self.constants, *ends), shared_mem=room)
 
     def evidence(self, table: DeviceTable, positions: IntArray | None, n_terms: int) -> Any:
         """The evidence of every cell, (rows, terms, classes), the class bias as the last term where there is one."""

@@ -20,8 +20,22 @@ from naively.statistics._kept_rows import (
 from naively.typing import AnyArray, IntArray
 
 
-def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity: int) -> KeptRows:
-    """The kept rows of a table."""
+def sample_rows(
+    rows: Rows, schema: Schema, positions: IntArray | None, capacity: int, hashes: AnyArray | None = None
+) -> KeptRows:
+    """The kept rows of a table.
+
+    Parameters
+    ----------
+    rows : Rows
+    schema : Schema
+    positions : ndarray or None
+        Where the schema's columns stand in the table (-1: absent); None if in the same order.
+    capacity : int
+        How many rows are kept.
+    hashes : ndarray of uint64, optional
+        The hashes of rows all of whose columns are numbers, where they are known.
+    """
     there = np.arange(len(schema.names)) if positions is None else positions
     numeric = [place for place in range(len(there)) if there[place] >= 0 and schema.is_numeric(place)]
     prose = [place for place in range(len(there)) if there[place] >= 0 and schema.is_text(place)]
@@ -35,8 +49,9 @@ def sample_rows(rows: Rows, schema: Schema, positions: IntArray | None, capacity
     ]
     with np.errstate(over="ignore"):
         salts = mixed(np.array([text_hash(name) for name in schema.names], dtype=np.uint64))
-    hashes = np.zeros(rows.table.n_rows, dtype=np.uint64)
-    if numeric:
+    known = hashes is not None
+    hashes = np.zeros(rows.table.n_rows, dtype=np.uint64) if hashes is None else hashes
+    if numeric and not known:
         chosen = rows.all_or(there[numeric])
 
         def add(chunk: slice) -> None:

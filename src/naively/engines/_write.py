@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
 from naively.engines._arrow import arrow, is_text
 from naively.engines._formats import SUFFIXES, naming, suffix_of
 from naively.errors import ParameterError, brief
+
+ROWS_AT_ONCE = 10_000
+"""So many rows are written as text at a time."""
 
 
 class _Writer(Protocol):
@@ -21,9 +27,10 @@ class _Writer(Protocol):
 
 def require_writable(to: Any) -> Path:
     """The path of a file that is to be written, in a format that can be."""
-    if not isinstance(to, (str, os.PathLike)) or SUFFIXES.get(suffix_of(to)) not in ("parquet", "csv"):
+    if not isinstance(to, (str, os.PathLike)) or SUFFIXES.get(suffix_of(to)) not in ("parquet", "csv", "json"):
         raise ParameterError(
-            f"annotate(to) must be the path of a file that ends in .parquet or .csv (.csv.gz, .tsv), got {brief(to)}."
+            "annotate(to) must be the path of a file that ends in .parquet, .csv (.csv.gz, .tsv) or .jsonl "
+            f"(.jsonl.gz, .ndjson), got {brief(to)}."
         )
     path = Path(to)
     if not path.parent.is_dir():
@@ -89,6 +96,8 @@ def _compressed(raw: Any, to: Path) -> Iterator[Any]:
 def _writer(sink: Any, to: Path, schema: Any, plain: bool) -> tuple[_Writer, Any]:
     """A writer of tables, and the schema that they are to have."""
     types = arrow().types
+    if SUFFIXES[suffix_of(to)] == "json":
+        return _JsonLinesWriter(sink), schema
     if SUFFIXES[suffix_of(to)] == "csv":
         from pyarrow import csv
 
@@ -101,3 +110,34 @@ def _writer(sink: Any, to: Path, schema: Any, plain: bool) -> tuple[_Writer, Any
 
     labels = [field.name for field in schema if is_text(field.type) or types.is_dictionary(field.type)]
     return parquet.ParquetWriter(sink, schema, use_dictionary=labels, store_schema=not plain), schema
+
+
+class _JsonLinesWriter:
+    """Writes a JSON object on each line; cells that are missing, NaN among them, are null."""
+
+    def __init__(self, sink: Any):
+        self.sink = sink
+
+    def write_table(self, table: Any) -> None:
+        for batch in table.to_batches(ROWS_AT_ONCE):
+            lines = [json.dumps(_plain(row), ensure_ascii=False, default=_as_text) for row in batch.to_pylist()]
+            self.sink.write("".join(f"{line}\n" for line in lines).encode())
+
+    def close(self) -> None:
+        """Leave the sink to whoever opened it."""
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it: numbers that are none are null, also inside of lists and objects."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _plain(cell) for name, cell in value.items()}
+    return [_plain(cell) for cell in value] if isinstance(value, list) else value
+
+
+def _as_text(value: Any) -> Any:
+    """What JSON has no type for: decimals as numbers, dates and times as ISO has them, all else as Python writes it."""
+    if isinstance(value, Decimal):
+        return float(value)
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -6,6 +6,7 @@ merged statistics), Leave-one-out (the same without one row), Evidence (log-like
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -101,6 +102,22 @@ def _gaps_of(family: type[Family]) -> dict[str, str]:
             if isinstance(answer, Gap):
                 found[question] = answer.reason
     return found
+
+
+def to_compare(families: Any) -> Any:
+    """What the user gave as families, for rows that are to be compared: with what tells a change from chance.
+
+    Examples
+    --------
+    >>> to_compare({"word": "multinomial", "size": "gaussian"})
+    {'word': Multinomial(group='', squares=True), 'size': 'gaussian'}
+    """
+    if isinstance(families, Mapping):
+        return {name: to_compare(family) for name, family in families.items()}
+    is_name = isinstance(families, str) and families.lower() in FAMILIES
+    family = as_family(families) if is_name else families
+    more = family.to_compare() if isinstance(family, Family) else family
+    return families if more is family else more
 
 
 def as_family(value: Any, where: str = "families") -> Family:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
 from naively.statistics._histogram import Histogram, Histograms
@@ -99,3 +102,18 @@ def _few_bins(histogram: Histogram) -> FloatArray:
         return np.zeros((histogram.n_classes, 1))
     bins = equal_frequency(histogram.counts, FEW_BINS)
     return np.asarray(np.add.reduceat(histogram.counts, first_cells(bins), axis=1))
+
+
+def names_of_bins(cuts: Sequence[float]) -> list[str]:
+    """What to call the bins between cuts, each of which begins the next bin.
+
+    Examples
+    --------
+    >>> names_of_bins([1.5, 20.0]), names_of_bins([])
+    (['< 1.5', '[1.5, 20)', '>= 20'], ['any'])
+    """
+    ends = [f"{cut:.6g}" for cut in cuts]
+    if not ends:
+        return ["any"]
+    inner = [f"[{low}, {high})" for low, high in pairwise(ends)]
+    return [f"< {ends[0]}", *inner, f">= {ends[-1]}"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.errors import ParameterError
+from naively._checks import require_bool
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros
 from naively.families._multinomial import share_cells
 from naively.families.base import Family, LeftOut
@@ -30,6 +30,8 @@ class Complement(Family):
         Divide the weights of each class by their sum, so that a class with longer documents does not count for more.
     group : str, default=""
         Columns of the same group share one distribution, as in `Multinomial`.
+    squares : bool, default=False
+        Also keep the sums of squares, as in `Multinomial`.
 
     Notes
     -----
@@ -53,16 +55,17 @@ class Complement(Family):
 
     norm: bool = False
     group: str = ""
+    squares: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.norm, (bool, np.bool_)):
-            raise ParameterError(f"Complement(norm) must be True or False, got {self.norm!r}.")
+        require_bool(self.norm, "Complement(norm)")
+        require_bool(self.squares, "Complement(squares)")
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
-        return (Summary("moments", observed=False, nonnegative=True),)
+        return (Summary("moments", observed=False, squares=bool(self.squares), nonnegative=True),)
 
     # -- Estimate -------------------------------------------------------------------------------------------------
 
@@ -88,6 +91,10 @@ class Complement(Family):
         return replace(dense, sparse=partial(_sparse_without, statistics, smoothing))
 
     # -- Questions ------------------------------------------------------------------------------------------------
+
+    def to_compare(self) -> Family:
+        """With squares."""
+        return replace(self, squares=True)
 
     def cells(self, statistics: Moments) -> list[FloatArray]:
         """Of one event: whether it is of another column, or of this one."""

@@ -31,6 +31,10 @@ STEPS = 8
 """Newton's steps to the shape; the error of the start is below 1.5 percent, and squares with each."""
 
 
+FARTHEST, LEAST_LOG = 1e280, -1e300
+"""Numbers are held within the first and log-densities above the second, so that nothing overflows."""
+
+
 @dataclass(frozen=True)
 class Gamma(Family):
     """The gamma distribution: a shape and a scale per column and class, by maximum likelihood.
@@ -183,12 +187,12 @@ class GammaEstimate(Estimate):
     def evidence(self, block: FloatArray) -> FloatArray:
         """The log-density of every cell: ``shape (log(x / mean) - x / mean + 1) - log(x) + height``."""
         shape, mean, height = self._parts
-        x = np.where(np.isnan(block), 1.0, block)[:, :, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        x = np.where(np.isnan(block), 1.0, np.minimum(block, FARTHEST))[:, :, None]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = x / mean
             log_ratio = np.where(ratio < 0.5, np.log(ratio), np.log1p(ratio - 1))  # each where it keeps its digits
             logs = shape * (log_ratio - (ratio - 1)) - np.log(x) + height
-        logs = np.where(x > 0, logs, -np.inf)
+        logs = np.where(x > 0, np.maximum(logs, LEAST_LOG), -np.inf)
         return np.where(np.isnan(block)[:, :, None] | ~self.informative[..., None], 0.0, logs)
 
     # -- Description ----------------------------------------------------------------------------------------------

@@ -356,6 +356,10 @@ class JointEstimate(Estimate):
                 result["mean"], result["covariance"] = mean[0], covariance[0]
         return result
 
+    def axes(self, place: int) -> list[list[str]]:
+        """The columns of numbers, twice for covariances."""
+        return [[name for name in self.family.given if name in self.family.numbers]] * 2
+
     def _described_cells(self) -> tuple[list[int], list[tuple[Label, ...]]]:
         """The cells that are described, -1 for one that never occurred, and their values in the given order."""
         order = [self.family.labels.index(name) for name in self.family.given if name in self.family.labels]

@@ -73,7 +73,9 @@ class Kernel(Family):
 
     Notes
     -----
-    Beyond the grid the evidence is constant, the same for all classes. A column with one distinct value gives none.
+    Beyond the grid the evidence is constant. Far from all values of a class what is left is the background, one row's
+    worth in n + 1: as in any estimate with imaginary rows, a class of few rows can better have values that were never
+    seen, and gains. A column with one distinct value gives no evidence.
 
     Without background the bells are summed exactly, on up to 2048 distinct values, or 65536 with `points` (more are
     rounded, all to the same relative precision), at these values and at 512 points per class; between them the
@@ -225,6 +227,10 @@ class Kernel(Family):
     def expecting(self) -> Family:
         """Itself, but normal where the evidence is that of scores."""
         return Gaussian() if self.scores else self
+
+    def in_tables(self) -> Family:
+        """The normal distribution of the same moments: a curve is no table."""
+        return Gaussian()
 
 
 def _means(moments: Moments) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from naively._kernels import frozen, reference, repays_compiler, with_reference
+from naively.families._bins import names_of_bins
 from naively.families.base import Estimate
 from naively.typing import FloatArray
 
@@ -56,6 +57,10 @@ class Steps(Estimate):
     def describe(self) -> dict[str, Any]:
         """The cuts, and the probability of each bin."""
         return {"cuts": list(self.cuts), "probability": list(self.probabilities)}
+
+    def axes(self, place: int) -> list[list[str]]:
+        """The bins."""
+        return [names_of_bins(self.cuts[place].tolist())]
 
     # -- Questions ------------------------------------------------------------------------------------------------
 

@@ -130,9 +130,10 @@ class StudentT(Family):
     # -- Questions ------------------------------------------------------------------------------------------------
 
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
-        """Those of the normal distribution whose mean and variance are not known for certain."""
+        """Those of the normal distribution whose mean and variance are not known for certain; of a constant, none."""
         ties = "feature" if self.pooled else "none"
-        return Parameters.all_free(gaussian_parameter_count(n_classes, n_columns, ties))
+        n_varied = int((estimate.variance > 0).all(axis=0).sum())
+        return Parameters.all_free(gaussian_parameter_count(n_classes, n_varied, ties))
 
     def distribution(self, estimate: Any, tables: Any, class_weight: Any, length: Any) -> Numbers:
         """Student's t at a location, in a scale."""

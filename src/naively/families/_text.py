@@ -12,16 +12,30 @@ from naively._table.table import Kind
 from naively._text.tokenise import View
 from naively.errors import GapError, ParameterError
 from naively.families._linear import logs_and_zeros
-from naively.families._text_options import Lengths, at_least, flag, lengths, one_of, stop_words_of, whole
+from naively.families._text_options import (
+    Lengths,
+    analyzer_of,
+    at_least,
+    entities_of,
+    flag,
+    function_of,
+    lengths,
+    one_of,
+    stop_words_of,
+    whole,
+)
 from naively.families._text_views import DrawnView, TokenView, WeighedView
 from naively.families._text_without import left_out_views
-from naively.families.base import Estimate, Family, LeftOut
+from naively.families.base import Estimate, Family, LeftOut, TokenWeights
 from naively.smoothing import Lidstone, Smoothing, smoothed_frequencies
 from naively.statistics._tokens import Tokens, TokenTable, Vocabulary
 from naively.statistics.base import Summary
 from naively.typing import FloatArray
 
 EVENTS = ("multinomial", "bernoulli", "complement")
+OF_THE_RULE = ("words", "characters", "lowercase", "stop_words", "entities", "tokenizer")
+"""The options that say what a token is."""
+
 TALLIES = ("count", "presence", "log")
 Texts = Sequence[Sequence[str | None]]
 """A block of texts: for each column, those of its rows."""
@@ -58,8 +72,16 @@ class Text(Family):
         Whether the tallies of each text are scaled to a Euclidean norm of 1 (before `idf`).
     normalise : bool, default=False
         With ``event="complement"``: whether each class's weights are divided by the sum of their sizes.
+    entities : sequence of "urls", "emails", "money" and "numbers", or "all", optional
+        What is a token of its own, and not the pieces that the rule makes of it: ``_url_`` and its host
+        (``spam_ru``), ``_email_`` and its domain, ``_money_``, ``_number_``.
     tokenizer : callable, optional
-        From a text to its words, in place of the rule. A model with one cannot be saved.
+        From a text to its words, in place of the rule. A model with one can be pickled, but not saved.
+    analyzer : callable or vectorizer, optional
+        From a text to all of its tokens, in place of the rule, of `words` and of `characters`. Of a `CountVectorizer`,
+        `TfidfVectorizer` or `HashingVectorizer` of scikit-learn, fitted or not, it is the analyser, and nothing else:
+        how tokens are counted and weighed is said here. A model with a vectorizer that has no functions in it can be
+        saved; one with another callable can be pickled.
     buckets : int, optional
         Bounded memory: tokens are known by their hash modulo this number, for example ``2**20``, and have no names.
     most_tokens : int, optional
@@ -97,7 +119,9 @@ class Text(Family):
     idf: bool = False
     unit_length: bool = False
     normalise: bool = False
+    entities: tuple[str, ...] = ()
     tokenizer: Callable[[str], Sequence[str]] | None = None
+    analyzer: Callable[[str], Sequence[str]] | None = None
     buckets: int | None = None
     most_tokens: int | None = None
 
@@ -114,7 +138,9 @@ class Text(Family):
         idf: bool = False,
         unit_length: bool = False,
         normalise: bool = False,
+        entities: Any = None,
         tokenizer: Any = None,
+        analyzer: Any = None,
         buckets: int | None = None,
         most_tokens: int | None = None,
     ):
@@ -129,18 +155,31 @@ class Text(Family):
             "idf": flag("idf", idf),
             "unit_length": flag("unit_length", unit_length),
             "normalise": flag("normalise", normalise),
-            "tokenizer": tokenizer,
+            "entities": entities_of(entities),
+            "tokenizer": function_of("tokenizer", tokenizer),
+            "analyzer": analyzer_of(analyzer),
             "buckets": whole("buckets", buckets, 2),
             "most_tokens": whole("most_tokens", most_tokens, 1),
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
+        self._refuse_together()
+
+    def _refuse_together(self) -> None:
+        """Refuse options that contradict each other."""
         if self.words is None and self.characters is None:
             raise ParameterError("Text(words, characters) must not both be None: nothing would be counted.")
-        if tokenizer is not None and not callable(tokenizer):
-            raise ParameterError(f"Text(tokenizer) must be a function from a text to its words, got {tokenizer!r}.")
         if self.normalise and self.event != "complement":
             raise ParameterError("Text(normalise=True) belongs to event='complement'.")
+        if self.tokenizer is not None and self.entities:
+            raise ParameterError("Text(entities) belongs to the rule of what a token is: the tokenizer decides it.")
+        if self.analyzer is None:
+            return
+        for name in OF_THE_RULE:
+            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise ParameterError(
+                    f"Text(analyzer) says what a token is, and so does {name}={getattr(self, name)!r}. Give only one."
+                )
 
     def __repr__(self) -> str:
         plain = type(self)().options()
@@ -160,7 +199,10 @@ class Text(Family):
             "buckets": self.buckets,
             "most_tokens": self.most_tokens,
             "tokenizer": self.tokenizer,
+            "entities": self.entities,
         }
+        if self.analyzer is not None:
+            return (View(**{**common, "tokenizer": self.analyzer}),)
         low, high = self.words or (1, 0)
         found = [View("words", length, length, **common) for length in range(low, high + 1)]
         if self.characters is not None:
@@ -226,7 +268,7 @@ class Text(Family):
             "counts runs of characters, which words share": self.characters is not None,
             "counts runs of more than two words": self.words is not None and self.words not in ((1, 1), (1, 2)),
             "scales every text to the same length": self.unit_length,
-            "has a tokenizer of its own": self.tokenizer is not None,
+            "has a tokenizer of its own": self.tokenizer is not None or self.analyzer is not None,
             "knows words by their hashes alone": self.buckets is not None,
         }
         for reason, holds in reasons.items():
@@ -345,6 +387,10 @@ class TextEstimate(TextsEstimate):
             named_tokens.extend(names)
             evidence.append(by_token)
         return named_tokens, np.concatenate(evidence)
+
+    def token_weights(self, place: int) -> list[TokenWeights]:
+        """What one of each known token says, view by view; minus infinity where it is impossible."""
+        return [TokenWeights(view.vocabulary, view.of_one) for view in self.columns[place]]
 
     # -- Description ----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from naively._text.analyzer import Analyzer
+from naively._text.entities import ENTITIES
 from naively.errors import ParameterError
 
 Lengths = tuple[int, int]
@@ -44,6 +46,39 @@ def stop_words_of(given: Any) -> tuple[str, ...]:
     if not hasattr(given, "__iter__") or not all(isinstance(word, str) for word in given):
         raise ParameterError(f"Text(stop_words) must be 'english' or a list of words, got {given!r:.60}.")
     return tuple(sorted(set(given)))
+
+
+def entities_of(given: Any) -> tuple[str, ...]:
+    """The kinds of things that are tokens of their own, in their order."""
+    if given is None or isinstance(given, str):
+        chosen = ENTITIES if given == "all" else () if given is None else (given,)
+    else:
+        chosen = tuple(given) if hasattr(given, "__iter__") else (given,)
+    unknown = [kind for kind in chosen if kind not in ENTITIES]
+    if unknown:
+        raise ParameterError(
+            f"Text(entities) must be 'all' or some of {', '.join(map(repr, ENTITIES))}; got {unknown[0]!r:.60}."
+        )
+    return tuple(kind for kind in ENTITIES if kind in chosen)
+
+
+def function_of(name: str, given: Any) -> Any:
+    """A function from a text to words, or None."""
+    if given is not None and not callable(given):
+        raise ParameterError(f"Text({name}) must be a function from a text to its words, got {given!r}.")
+    return given
+
+
+def analyzer_of(given: Any) -> Any:
+    """A function from a text to tokens: that of a vectorizer of scikit-learn, as a value, or any."""
+    if hasattr(given, "build_analyzer") and hasattr(given, "get_params") and not isinstance(given, type):
+        return Analyzer.of(given)
+    if isinstance(given, type) or (given is not None and not callable(given)):
+        raise ParameterError(
+            "Text(analyzer) must be a function from a text to its tokens, or a vectorizer of scikit-learn such as "
+            f"CountVectorizer(), got {given!r:.60}."
+        )
+    return given
 
 
 def flag(name: str, given: Any) -> bool:

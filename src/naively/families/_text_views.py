@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from naively._text.tally import KnownRows
+from naively._text.tally import KnownRows, tally_of_one
 from naively._text.tokenise import View
 from naively.statistics._tokens import TokenTable, Vocabulary, masses
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -79,6 +79,12 @@ class TokenView:
             scores[hits > 0] = -np.inf
         scores[[text is None for text in texts]] = 0.0
         return scores
+
+    def of_one(self, places: IntArray) -> FloatArray:
+        """What one of each of some tokens says, (tokens, classes)."""
+        weights, impossible = self.weights_of(places)
+        said = weights if self.presence else weights * tally_of_one(self.view)
+        return said if impossible is None else np.where(impossible, -np.inf, said)
 
     def of_tokens(self, text: str) -> tuple[list[str], FloatArray]:
         """The known tokens of a text, and what each says, (tokens, classes)."""

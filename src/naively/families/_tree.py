@@ -13,6 +13,7 @@ import numpy as np
 
 from naively._table.table import Kind, Table
 from naively.errors import ForgetError, InputError
+from naively.families._bins import names_of_bins
 from naively.families._joint import Block, block_reader, read_together
 from naively.families._joint_draws import Together, tree_draws
 from naively.families._posteriors import log_marginal, prior_counts, refuse_prior_from_data
@@ -352,6 +353,20 @@ class TreeEstimate(Estimate):
                 table_of[place][:, 0] if parent is None else table_of[place] for place, parent in enumerate(parents)
             ],
         }
+
+    def axes(self, place: int) -> list[list[str]]:
+        """The values of the parent, if there is one, and those of the column."""
+        parent = self.parent[place]
+        own = self._names_of_values(place)
+        if parent is None:
+            return [own]
+        return [[f"{self.family.columns[parent]}: {name}" for name in self._names_of_values(parent)], own]
+
+    def _names_of_values(self, place: int) -> list[str]:
+        """The labels of a column, or its bins."""
+        cuts = self.family.cuts[place]
+        bins = None if cuts is None else names_of_bins(cuts)
+        return [str(value) if bins is None else bins[int(value)] for value in self.categories[place]]
 
 
 class LearntTree:

@@ -47,6 +47,21 @@ class Parameters(NamedTuple):
         return cls(Count(number, number))
 
 
+class TokenWeights(NamedTuple):
+    """What one of each token of a text says.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The tokens that are known.
+    weights : callable
+        From places in the vocabulary to what one of these tokens says, (tokens, classes).
+    """
+
+    vocabulary: Any
+    weights: Callable[[IntArray], FloatArray]
+
+
 class Member(NamedTuple):
     """How a column enters a factor of several columns.
 
@@ -89,6 +104,10 @@ class Estimate(ABC):
     def describe(self) -> dict[str, Any]:
         """The parameters, named: arrays of shape (classes, columns) or lists of them per column."""
 
+    def axes(self, place: int) -> list[list[str]]:
+        """What the axes of a column's parameters are called, but for the first, which is that of the classes."""
+        return []
+
     # -- Questions ------------------------------------------------------------------------------------------------
 
     reads_sparse: ClassVar[bool] = False
@@ -118,6 +137,9 @@ class Estimate(ABC):
     token_evidence: Any = Gap("reads no text")
     """From the place of a column and a text to its tokens and the evidence (tokens, classes) of each; or from a date,
     in seconds, to its parts."""
+
+    token_weights: Any = Gap("reads no text")
+    """From the place of a column to the `TokenWeights` of all that it counts of texts."""
 
     @property
     def mass(self) -> float:
@@ -313,6 +335,10 @@ class Family:
     as_member: ClassVar[Any] = Gap("reads neither labels nor numbers that a factor can join")
     """From nothing to the `Member` that a column of this family is in a factor of several columns."""
 
+    def to_compare(self) -> Family:
+        """The family that counts rows which are to be compared; another one where chance takes more to tell."""
+        return self
+
     def compare(self, before: Any, after: Any, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
         """How each column has changed in each class: what its most detailed statistic tells.
 
@@ -354,6 +380,10 @@ class Family:
     def expecting(self) -> Family:
         """The family that says what is expected of a cell: itself, unless its evidence is no density."""
         return self
+
+    def in_tables(self) -> Family:
+        """The family whose parameters stand in tables of P(x | y): one with few of them, which are there at once."""
+        return self.expecting()
 
     log_base: ClassVar[Any] = None
     """From a block to the part of the rows' log-likelihood (rows,) that all classes share and `evidence` leaves out."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._checks import require_whole
-from naively.analysis.drift import PRIOR, Changes, compare
+from naively.analysis._changes import PRIOR
+from naively.analysis.drift import Changes, compare
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.plots._axes import FAINT, INK, axes_or_new, colour_of, styled, wrapped

@@ -75,7 +75,8 @@ def plot_confusion(model: NaiveBayes, X: Any, y: Any, ax: Axes | None = None, *,
                 said, true, f"{counts[true, said]:,.0f}", ha="center", va="center", color=colour, fontsize="small"
             )
     places = np.arange(len(labels)) if len(labels) <= 30 else np.linspace(0, len(labels) - 1, 12).astype(int)
-    axes.set_xticks(places, [labels[place] for place in places], rotation=90 if len(labels) > 8 else 0)
+    upright = len(labels) > 8 and max(map(len, labels)) > 4
+    axes.set_xticks(places, [labels[place] for place in places], rotation=90 if upright else 0)
     axes.set_yticks(places, [labels[place] for place in places])
     right = counts.trace() / counts.sum()
     axes.set(xlabel="predicted", ylabel="true", title=f"{100 * right:.1f}% of {counts.sum():,.0f} rows are right")

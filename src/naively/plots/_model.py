@@ -114,7 +114,8 @@ def plot_importance(model: NaiveBayes, by: str = "information", most: int = 20, 
     units = {"information": "information on the class (bits)", "likelihood_ratio": "likelihood ratio G"}
     axes.set_xlabel(units.get(by, by))
     for place, score in zip(places, scores, strict=True):
-        axes.annotate(f" {score:.3g}", (max(score, 0.0), place), va="center", fontsize="x-small")
+        beside = {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(f"{score:.3g}", (max(score, 0.0), place), fontsize="x-small", **beside)
     axes.margins(x=0.12, y=0.02)
     axes.set_xlim(left=0)
     return styled(axes, "x")  # type: ignore[no-any-return]
@@ -147,15 +148,15 @@ def plot_words(model: NaiveBayes, column: Any = None, most: int = 10, axes: Any 
     ['ham', 'spam']
     """
     require_whole("most", most)
-    words, bits = top_words(model, column)
-    n_classes = bits.shape[1]
+    top = model.top_words(column, most)
+    n_classes = len(top.classes)
     across = min(ACROSS, n_classes)
     down = -(-n_classes // across)
     axes = np.ravel(axes_or_new(axes, down, across, (2.6 * across, (0.6 + 0.22 * most) * down)))
-    for code, (label, ax) in enumerate(zip(model.classes_.tolist(), axes, strict=False)):
-        order = [place for place in np.argsort(-bits[:, code], kind="stable")[:most] if bits[place, code] > 0]
-        ax.barh(np.arange(len(order)), bits[order, code], 0.7, color=colour_of(code))
-        ax.set_yticks(np.arange(len(order)), [words[place] for place in order])
+    for code, (label, ax) in enumerate(zip(top.classes.tolist(), axes, strict=False)):
+        words = top.of(label)
+        ax.barh(np.arange(len(words)), top.bits_of(label), 0.7, color=colour_of(code))
+        ax.set_yticks(np.arange(len(words)), words)
         ax.set_ylim(most - 0.4, -0.6)
         ax.set_title(str(label), fontsize="medium")
         ax.set_xlabel("bits against the rest")
@@ -163,25 +164,3 @@ def plot_words(model: NaiveBayes, column: Any = None, most: int = 10, axes: Any 
     for ax in axes[n_classes:]:
         ax.set_axis_off()
     return axes[:n_classes]
-
-
-def top_words(model: NaiveBayes, column: Any) -> tuple[list[str], Any]:
-    """Words of a text column, and their bits (words, classes) for each class against the others."""
-    from naively._report.sources import Sources
-    from naively._report.words import strongest_words
-    from naively._schema import position_of
-
-    model = model._taken()
-    model._require_fitted()
-    names = model.schema_.names
-    prose = [place for place in range(len(names)) if model.schema_.is_text(place)]
-    if not prose:
-        raise ParameterError("plot_words: the model has no column of prose.")
-    member = prose[0] if column is None else position_of(column, {name: at for at, name in enumerate(names)}, "column")
-    if member not in prose:
-        raise ParameterError(f"plot_words: column {names[member]!r} holds no prose.")
-    sources = Sources(model)
-    factor, place = sources.owner[member]
-    words, said = strongest_words(factor, place, sources.statistics_of(member))
-    others = said.sum(axis=1, keepdims=True) - said
-    return words, (said - others / max(1, said.shape[1] - 1)) / np.log(2)

@@ -89,7 +89,7 @@ def two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
         raise ParameterError(f"columns must be two names or positions, got {columns!r}.")
     members = [position_of(column, index, "columns") for column in columns]
     for member in members:
-        if not model.schema_.is_numeric(member):
+        if not (model.schema_.is_numeric(member) or model.schema_.is_cut(member)):
             raise ParameterError(f"Column {model.schema_.names[member]!r} holds no numbers: it has no axis to draw.")
     return members
 

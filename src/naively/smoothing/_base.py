@@ -47,6 +47,11 @@ class Smoothing:
         return self.pseudo_counts(counts, labels)
 
     @property
+    def by_value(self) -> bool:
+        """Whether the rule is for columns that have certain values in common."""
+        return False
+
+    @property
     def knows_no_counts(self) -> bool:
         """Whether the rule is a prior opinion, and not taken from the counts themselves."""
         return True

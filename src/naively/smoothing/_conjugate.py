@@ -51,6 +51,10 @@ class Dirichlet(Smoothing):
                 "Priors below 1 have no mode inside: use estimator='mean'."
             )
 
+    @property
+    def by_value(self) -> bool:
+        return not isinstance(self.beta, Real)
+
     def concentration(self, counts: FloatArray, labels: Sequence[Any]) -> FloatArray:
         if isinstance(self.beta, Real):
             return np.full(counts.shape[-1], float(self.beta))

@@ -95,6 +95,10 @@ class MEstimate(Smoothing):
         return isinstance(given, Mapping) and any(not isinstance(value, Real) for value in given.values())
 
     @property
+    def by_value(self) -> bool:
+        return not isinstance(self.p, str) or self.p == "features"
+
+    @property
     def knows_no_counts(self) -> bool:
         return not isinstance(self.p, str) or self.p == "uniform"
 

@@ -17,6 +17,9 @@ LEAST_EXPECTED = 5.0
 """Values of which the smaller sample expects fewer are taken together, so that the chi-square test holds."""
 
 LARGEST_RATE = 1e4
+ALIKE = 256
+"""How many Poisson distributions are summed at once."""
+
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 
 
@@ -123,21 +126,33 @@ def normal_divergence(mean: FloatArray, variance: FloatArray, missing: FloatArra
     return np.clip(result + _missing_divergence(missing), 0.0, 1.0)
 
 
-def poisson_divergence(rate: float, other_rate: float, missing: float, other_missing: float) -> float:
-    """The Jensen-Shannon divergence of two Poisson distributions; of large rates by their normal approximation.
+def poisson_divergences(rate: FloatArray, missing: FloatArray) -> FloatArray:
+    """The Jensen-Shannon divergences, in bits, of Poisson distributions; of large rates by the normal approximation.
+
+    Parameters
+    ----------
+    rate, missing : ndarray of shape (2, ...)
+        `missing` is the share of missing cells.
 
     Examples
     --------
-    >>> round(poisson_divergence(1.0, 1.0, 0.0, 0.0), 3), round(poisson_divergence(0.5, 4.0, 0.0, 0.0), 3)
-    (0.0, 0.662)
+    >>> poisson_divergences(np.array([[1.0, 0.5], [1.0, 4.0]]), np.zeros((2, 2))).round(3).tolist()
+    [0.0, 0.662]
     """
-    rates, shares = np.array([rate, other_rate]), np.array([missing, other_missing])
-    if rates.max() > LARGEST_RATE:
-        return float(normal_divergence(rates, rates, shares))
-    counts = np.arange(int(rates.max() + 10 * np.sqrt(rates.max()) + 20))
-    probability = np.exp(special.xlogy(counts, rates[:, None]) - rates[:, None] - special.gammaln(counts + 1))
-    cells = np.column_stack([probability * (1 - shares)[:, None], shares])
-    return float(divergence(cells[0], cells[1]))
+    rates, shares = rate.reshape(2, -1), missing.reshape(2, -1)
+    largest = rates.max(axis=0)
+    result = normal_divergence(rates, rates, shares)
+    order = np.argsort(largest)
+    order = order[largest[order] <= LARGEST_RATE]
+    for start in range(0, len(order), ALIKE):  # of about the same size, so that few counts too many are summed
+        chosen = order[start : start + ALIKE]
+        most = largest[chosen[-1]]
+        counts = np.arange(int(most + 10 * np.sqrt(most) + 20))
+        own, unknown = rates[:, chosen, None], shares[:, chosen, None]
+        probability = np.exp(special.xlogy(counts, own) - own - special.gammaln(counts + 1))
+        cells = np.concatenate([probability * (1 - unknown), unknown], axis=-1)
+        result[chosen] = divergence(cells[0], cells[1])
+    return np.asarray(result.reshape(rate.shape[1:]))
 
 
 def _missing_divergence(missing: FloatArray) -> FloatArray:

@@ -252,7 +252,7 @@ class Moments(Statistic):
 
     def compare(self, other: Moments, summary: Summary, rows: FloatArray) -> tuple[Change, FloatArray]:
         if not summary.observed:
-            return self._compare_shares(other)
+            return self._compare_counts(other, rows)
         if summary.above is not None or summary.unlike is not None:
             return self._compare_truths(other, rows)
         if not summary.squares:
@@ -263,13 +263,36 @@ class Moments(Statistic):
             )
         return self._compare_normal(other, rows)
 
-    def _compare_shares(self, other: Moments) -> tuple[Change, FloatArray]:
-        """Whether a count is of one column, or of any other of the same kind."""
-        from naively.statistics._divergence import compare_cells
+    def _compare_counts(self, other: Moments, rows: FloatArray) -> tuple[Change, FloatArray]:
+        """Mean counts of a row, tested by how counts vary in those of the two that kept their squares; else not at all.
 
-        own = np.stack([self.total.high, other.total.high])
-        every = np.broadcast_to(own.sum(axis=2, keepdims=True), own.shape)
-        return compare_cells(np.stack([own, every - own], axis=-1)), every
+        By chance the sum of counts varies as one of events does, times how many events come at once: their variance as
+        a share of their mean, which one of the two tells as well as both. Where it saw none, the other columns tell.
+        """
+        from scipy import special
+
+        from naively.statistics._divergence import Change, by_chance, poisson_divergences
+
+        total = np.stack([self.total.high, other.total.high])
+        every = np.broadcast_to(rows[:, :, None], total.shape)
+        some = np.where(every > 0, every, 1.0)
+        mean = total / some
+        scatter, events, freedom = (np.zeros(total.shape[1:]) for _ in range(3))
+        for one, weight in zip((self, other), every, strict=True):
+            if one.square is not None:
+                scatter = scatter + _centre(Sum(weight), one.total, one.square).scatter
+                events, freedom = events + one.total.high, freedom + np.maximum(weight - 1, 0)
+        known = np.where(events > 0, events, 1.0)
+        of_all = np.maximum(scatter.sum(axis=1, keepdims=True) / known.sum(axis=1, keepdims=True), 1.0)
+        at_once = np.where(events > 0, scatter / known, of_all)
+        error = np.sqrt(at_once * total.sum(axis=0) / some.sum(axis=0) * (1 / some).sum(axis=0))
+        with np.errstate(divide="ignore", invalid="ignore"):  # the same count in all rows has no spread
+            gap = np.where(mean[0] == mean[1], 0.0, np.abs(mean[0] - mean[1]) / error)
+        p_value = np.where(freedom > 0, 2 * special.stdtr(np.maximum(freedom, 1.0), -gap), 1.0)
+        if self.square is None and other.square is None:
+            p_value = np.full(freedom.shape, np.nan)
+        bits = poisson_divergences(mean, np.zeros(mean.shape))
+        return Change(bits, by_chance(1, some), p_value), every
 
     def _compare_truths(self, other: Moments, rows: FloatArray) -> tuple[Change, FloatArray]:
         """No, yes, or missing."""
@@ -284,7 +307,7 @@ class Moments(Statistic):
 
         By chance rates move as far as the squares say, where they are kept, and not only as far as Poisson's.
         """
-        from naively.statistics._divergence import compare_in_parts, poisson_divergence, two_sided
+        from naively.statistics._divergence import compare_in_parts, poisson_divergences, two_sided
 
         total, known = np.stack([self.total.high, other.total.high]), np.stack([self._weight(), other._weight()])
         some = np.where(known > 0, known, 1.0)
@@ -295,8 +318,7 @@ class Moments(Statistic):
             variance = scatter / np.maximum(some.sum(axis=0) - 2, 1.0)
         error = np.sqrt(variance * (1 / some).sum(axis=0))
         rates = two_sided(np.where(error > 0, (rate[0] - rate[1]) / np.where(error > 0, error, 1.0), 0.0))
-        bits = np.vectorize(poisson_divergence, otypes=[np.float64])
-        return compare_in_parts([rates], known, rows, lambda missing: bits(*rate, *missing))
+        return compare_in_parts([rates], known, rows, lambda missing: poisson_divergences(rate, missing))
 
     def _compare_normal(self, other: Moments, rows: FloatArray) -> tuple[Change, FloatArray]:
         """Means, and how often a cell is missing; the divergence is that of normal distributions.

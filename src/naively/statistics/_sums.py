@@ -225,17 +225,19 @@ def exact_slices(values: FloatArray, n_terms: int) -> Iterator[FloatArray]:
     """Cut numbers into slices of which any `n_terms` down a column can be added in float64 without rounding.
 
     The slices of a value add up to the value (to 2**-200 of the largest in its column). This makes exact sums out of
-    plain ones: the NumPy reference of every compiled sum stands on it.
+    plain ones: the NumPy reference of every compiled sum stands on it. Use a slice before asking for the next, which
+    takes its place in memory: fresh memory for each would take longer than all that is computed.
     """
-    rest = values
+    rest, slice_ = values, np.empty(values.shape)
     headroom = 2.0 ** (int(n_terms).bit_length() + 1)
-    for _ in range(_MOST_SLICES):
-        largest = np.abs(rest).max(axis=0) if len(rest) else np.zeros(rest.shape[1:])
+    for turn in range(_MOST_SLICES):
+        largest = np.abs(rest, out=slice_).max(axis=0) if len(rest) else np.zeros(rest.shape[1:])
         if not largest.any():
             return
         grid = np.exp2(np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))) * headroom
-        slice_ = (rest + grid) - grid
-        rest = rest - slice_
+        np.add(rest, grid, out=slice_)
+        np.subtract(slice_, grid, out=slice_)
+        rest = rest - slice_ if turn == 0 else np.subtract(rest, slice_, out=rest)
         yield slice_
     if rest.any():
         yield rest

@@ -1,4 +1,4 @@
-// How cells are read. The host puts these names before the source:
+// How cells are read, and rows that come class by class. The host puts these names before the source:
 //   TYPE      the type of a cell in memory
 //   FLOATS    1 if a cell can be NaN, which is a missing cell
 //   HALF      1 if TYPE holds the bits of a float16, 2 if those of a bfloat16
@@ -28,4 +28,14 @@ __device__ __forceinline__ bool is_missing(TYPE cell) {
 #else
     return cell != cell;
 #endif
+}
+
+// The class of row i among rows in the order of their classes, those of class k from `begins[k]` on.
+__device__ __forceinline__ int class_at(const int64* begins, int n_classes, int64 i) {
+    int low = 0, high = n_classes;
+    while (high - low > 1) {
+        const int middle = (low + high) >> 1;
+        if (begins[middle] <= i) low = middle; else high = middle;
+    }
+    return low;
 }

@@ -43,6 +43,89 @@ extern "C" __global__ void count_in_memory(
 }
 
 #if LANES
+// Bytes below `size`, a power of two, with `bits` bits: what is counted is how often two neighbouring columns have a pair
+// of values, which takes one addition for two cells; the counts of each column follow from them. Otherwise as below.
+extern "C" __global__ void __launch_bounds__(1024) count_byte_pairs(
+    const unsigned* __restrict__ quads, int quads_per_row, const int* __restrict__ codes, int64 n_rows, int n_classes,
+    int bits, uint64* __restrict__ table, int* __restrict__ too_large
+) {
+    extern __shared__ unsigned room[];  // pairs (n_classes, 2, size * size, 32), then totals (n_classes, 4, size, 32)
+    const int size = 1 << bits, n_pairs = size * size, threads = blockDim.x, lane = threadIdx.x & 31;
+    unsigned* totals = room + n_classes * 2 * n_pairs * 32;
+    for (int i = threadIdx.x; i < n_classes * (2 * n_pairs + 4 * size) * 32; i += threads) room[i] = 0;
+    __syncthreads();
+    const int lanes_per_row = min(quads_per_row, 32), rows_per_warp = 32 / lanes_per_row;
+    const int quad = blockIdx.y * 32 + lane % lanes_per_row;
+    const bool on = quad < quads_per_row;
+    const int64 warp = ((int64)blockIdx.x * threads + threadIdx.x) >> 5, n_warps = ((int64)gridDim.x * threads) >> 5;
+    const unsigned mask = n_pairs - 1;
+    unsigned* mine = room + lane;
+    unsigned seen = 0;
+    unsigned loaded[8], next[8];
+    int code[8], next_code[8];
+    const int64 stride = (int64)rows_per_warp * quads_per_row;
+    auto load = [&](int64 from) {
+        if (on && from + 7 * rows_per_warp < n_rows) {
+            const unsigned* at = quads + from * quads_per_row + quad;
+#pragma unroll
+            for (int u = 0; u < 8; u++) {
+                next[u] = __ldcs(at + u * stride);
+                next_code[u] = __ldg(codes + from + u * rows_per_warp);
+            }
+            return;
+        }
+#pragma unroll
+        for (int u = 0; u < 8; u++) {
+            const int64 row = from + u * rows_per_warp;
+            const bool there = on && row < n_rows;
+            next_code[u] = there ? __ldg(codes + row) : -1;
+            next[u] = there ? __ldcs(quads + row * quads_per_row + quad) : 0;
+        }
+    };
+    auto count = [&](unsigned word, int code) {
+        seen |= word;
+        const unsigned pairs = word | word >> (8 - bits);  // values of columns 0 and 1, and of 2 and 3, side by side
+        unsigned* at = mine + code * 2 * n_pairs * 32;
+        atomicAdd(at + (pairs & mask) * 32, 1u);
+        atomicAdd(at + (n_pairs + (pairs >> 16 & mask)) * 32, 1u);
+    };
+    const int64 step = n_warps * 8 * rows_per_warp;
+    int64 base = warp * 8 * rows_per_warp + lane / lanes_per_row;
+    load(base);
+    for (; base < n_rows; base += step) {
+        int all = 0;
+#pragma unroll
+        for (int u = 0; u < 8; u++) {
+            loaded[u] = next[u];
+            code[u] = next_code[u];
+            all |= code[u];
+        }
+        load(base + step);  // while these are counted
+        if (all >= 0) {  // no row is left out: the rule
+#pragma unroll
+            for (int u = 0; u < 8; u++) count(loaded[u], code[u]);
+        } else {
+#pragma unroll
+            for (int u = 0; u < 8; u++) if (code[u] >= 0) count(loaded[u], code[u]);
+        }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n_classes * 2 * n_pairs * 32; i += threads) {
+        if (!room[i]) continue;
+        const int pair = i / 32 % n_pairs, side = i / 32 / n_pairs % 2, code = i / 32 / n_pairs / 2;
+        unsigned* at = totals + (code * 4 + 2 * side) * size * 32 + lane;
+        atomicAdd(at + (pair & (size - 1)) * 32, room[i]);
+        atomicAdd(at + (size + (pair >> bits)) * 32, room[i]);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n_classes * 128 * size; i += threads) {
+        const int value = i / 32 % size, j = i / 32 / size % 4, code = i / 32 / size / 4;
+        const int column = 4 * (blockIdx.y * 32 + lane % lanes_per_row) + j;
+        if (totals[i]) atomicAdd(&table[((int64)code * quads_per_row * 4 + column) * size + value], (uint64)totals[i]);
+    }
+    if (seen & ~((size - 1) * 0x01010101u)) *too_large = 1;
+}
+
 // Bytes, four columns to a load: `n_columns` is a multiple of 4 and the columns are neighbours. A lane always sees the
 // same four columns, since 32 lanes step over whole rows or over whole fourths of one. All columns have `size` values
 // from 0 on and one cell for what is outside.

@@ -17,6 +17,7 @@
 //                         for the last of some 100 bits, the sum itself
 
 #define STRIP 64
+#define CODES 16  // classes of rows that a lane loads at once; TILE is a multiple of 32 * CODES * WARPS
 #define SUMS (WEIGHTED ? 3 : 2)
 #define PARTS (EXACT ? 2 * SUMS : SUMS)
 
@@ -65,6 +66,23 @@ __device__ __forceinline__ void add_cell(Lane& lane, int side, TYPE cell, double
 #endif
 }
 
+// Add the cells of a lane's two columns; that both are known is the rule, and is asked once.
+__device__ __forceinline__ void add_cells(
+    Lane& lane, TYPE (&cell)[2], const bool (&on)[2], const double (&anchor)[2], double weight, int (&n_missing)[2]
+) {
+#if PAIRS
+    if (!on[0]) return;
+    if (!is_missing(cell[0]) && !is_missing(cell[1])) {
+        int none = 0;
+        add_cell(lane, 0, cell[0], anchor[0], weight, none);
+        add_cell(lane, 1, cell[1], anchor[1], weight, none);
+        return;
+    }
+#endif
+    for (int side = 0; side < 2; side++)
+        if (on[side]) add_cell(lane, side, cell[side], anchor[side], weight, n_missing[side]);
+}
+
 // Where a block's sum of a class and a column of the strip is.
 __device__ __forceinline__ double* place_of(double* sums, int64 stride, int code, int part, int column) {
 #if IN_SHARED
@@ -85,15 +103,23 @@ __device__ __forceinline__ void add_part(
     add_to(total, error, high, low);
     *at = total;
     *rest = error;
-#else
+#elif IN_SHARED
     *at += high;
+#else
+    atomicAdd(at, high);  // nobody waits for it; one after the other adds to it, a barrier between, so the order is fixed
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
+// The classes of rows that a lane has, all asked for at once: -1 past the last row.
+__device__ __forceinline__ void take_codes(int (&code)[CODES], const int* codes, int row, int n) {
+#pragma unroll
+    for (int u = 0; u < CODES; u++) code[u] = row + 32 * u < n ? codes[row + 32 * u] : -1;
+}
+
+extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 : 32 / WARPS) class_moments(
     const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns,
     const int* __restrict__ codes, const double* __restrict__ weights, const double* __restrict__ anchors, int64 n_rows,
-    int n_classes, int tiles_per_block, double* __restrict__ scratch, uint64* __restrict__ missing
+    int n_classes, double* __restrict__ scratch, uint64* __restrict__ missing
 ) {
     extern __shared__ double shared[];
     double* border = shared;                                       // (WARPS, 2, PARTS, STRIP)
@@ -126,21 +152,22 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
     for (int side = 0; side < 2; side++) offset[side] = on[side] ? columns[strip + place[side]] : 0;
 #endif
 
-    for (int tile = 0; tile < tiles_per_block; tile++) {
-        const int64 start = ((int64)blockIdx.x * tiles_per_block + tile) * TILE;
-        if (start >= n_rows) break;
+    for (int64 start = (int64)blockIdx.x * TILE; start < n_rows; start += (int64)gridDim.x * TILE) {
         const int n = (int)min((int64)TILE, n_rows - start);
 
         // -- the rows of the tile in the order of their classes
         for (int i = thread; i < WARPS * n_classes; i += WARPS * 32) of_warp[i] = 0;
         __syncthreads();
         const int share = TILE / WARPS;
-        for (int group = 0; group < share; group += 32) {
-            int row = warp * share + group + lane;
-            int code = row < n ? codes[start + row] : -1;
-            unsigned peers = __match_any_sync(~0u, code);
-            if (code >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code] += __popc(peers);
-            __syncwarp();
+        for (int group = 0; group < share; group += 32 * CODES) {
+            int code[CODES];
+            take_codes(code, codes + start, warp * share + group + lane, n);
+#pragma unroll
+            for (int u = 0; u < CODES; u++) {
+                unsigned peers = __match_any_sync(~0u, code[u]);
+                if (code[u] >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code[u]] += __popc(peers);
+                __syncwarp();
+            }
         }
         __syncthreads();
         for (int code = thread; code < n_classes; code += WARPS * 32) {
@@ -166,17 +193,20 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
             }
         }
         __syncthreads();
-        for (int group = 0; group < share; group += 32) {
-            int row = warp * share + group + lane;
-            int code = row < n ? codes[start + row] : -1;
-            unsigned peers = __match_any_sync(~0u, code);
-            if (code >= 0) {
-                int rank = of_warp[warp * n_classes + code] + __popc(peers & ((1u << lane) - 1));
-                order[first[code] + rank] = (unsigned short)row;
+        for (int group = 0; group < share; group += 32 * CODES) {
+            int code[CODES];
+            take_codes(code, codes + start, warp * share + group + lane, n);
+#pragma unroll
+            for (int u = 0; u < CODES; u++) {
+                unsigned peers = __match_any_sync(~0u, code[u]);
+                if (code[u] >= 0) {
+                    int rank = of_warp[warp * n_classes + code[u]] + __popc(peers & ((1u << lane) - 1));
+                    order[first[code[u]] + rank] = (unsigned short)(warp * share + group + 32 * u + lane);
+                }
+                __syncwarp();
+                if (code[u] >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code[u]] += __popc(peers);
+                __syncwarp();
             }
-            __syncwarp();
-            if (code >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code] += __popc(peers);
-            __syncwarp();
         }
         __syncthreads();
 
@@ -236,8 +266,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) class_moments(
 #else
                     const double w = 1.0;
 #endif
-                    if (on[0]) add_cell(lane_sums, 0, loaded[u][0], anchor[0], w, n_missing[0]);
-                    if (on[1]) add_cell(lane_sums, 1, loaded[u][1], anchor[1], w, n_missing[1]);
+                    add_cells(lane_sums, loaded[u], on, anchor, w, n_missing);
                 }
             }
             i = stop;
