@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from importlib.util import find_spec
 from typing import Any
 
@@ -57,6 +58,7 @@ def session() -> Any:
         "spark.driver.memory": "2g",
         "spark.sql.shuffle.partitions": "4",
         "spark.log.level": "ERROR",
+        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="naively-bench-"),
     }.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from naively import TAN, JointBayes, NaiveBayes, load
 from naively.errors import ForgetError, InputError, ParameterError, SchemaError
-from naively.families import Categorical, Gaussian, Joint, Poisson
+from naively.families import ByKind, Categorical, Gaussian, Joint, Poisson, Tree
 from naively.smoothing import Dirichlet, ImaginarySample, Laplace, MEstimate, NoSmoothing
 from tests.models import textbook
 from tests.strategies import CLASSES, COLOURS, Rows, assert_close, cut, learn, quarters
@@ -86,6 +86,58 @@ def test_life_among_scikit_learn_and_files(model, iris, tmp_path):
         assert np.array_equal(copy.predict_log_proba(iris[0]), fitted.predict_log_proba(iris[0]))
     with pytest.raises(SchemaError):
         fitted + textbook().fit(*iris)
+
+
+MIXED = {
+    "a": list("uvwuvvwu"),
+    "x": [0.5, 1.0, 2.5, 0.0, 3.0, 1.5, 2.0, 4.0],
+    "b": list("pqpqqpqp"),
+    "z": [1.0, 3.0] * 4,
+}
+STAY = [0, 0, 0, 1, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("model", "factor"),
+    [
+        (JointBayes(ties="class", ddof=1), Joint.all(ties="class", ddof=1)),
+        (TAN(root="x", bins=3), Tree(root="x", bins=3)),
+        (TAN(cuts={"x": [1.0]}, bins=2), Tree(cuts={"x": [1.0]}, bins=2)),
+    ],
+)
+def test_a_model_is_naive_bayes_with_one_factor(model, factor, tmp_path):
+    model, same = model.fit(MIXED, STAY), textbook(factors=factor).fit(MIXED, STAY)
+    assert model.statistics_ == same.statistics_
+    assert model.families_ == same.families_
+    assert np.array_equal(model.loo(MIXED, STAY), same.loo(MIXED, STAY))
+    same.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").factors == factor
+    with pytest.warns(UserWarning, match="ignored"):  # no column joins later
+        assert model.partial_fit({**MIXED, "new": STAY}, STAY).schema_.names == tuple(MIXED)
+
+
+def test_a_tree_of_some_columns_stands_beside_the_others():
+    tree = Tree("x", "b", "a", root="a", bins=3)
+    model = textbook(factors=[tree], smoothing=dict.fromkeys(["a", "b", "x"], 2.0)).fit(MIXED, STAY)
+    inner = {name: MIXED[name] for name in ("a", "x", "b")}
+    alone = TAN(root="a", bins=3, smoothing=2.0).fit(inner, STAY)
+    other = textbook().fit({"z": MIXED["z"]}, STAY)
+    together = alone.predict_log_proba(inner) + other.predict_log_proba({"z": MIXED["z"]}) - np.log(model.class_prior_)
+    together -= np.logaddexp.reduce(together, axis=1)[:, None]
+    np.testing.assert_allclose(model.predict_log_proba(MIXED), together, atol=1e-12)
+    assert set(model.explain(MIXED, target=1)["column"]) == {"prior", *MIXED}
+    with pytest.raises(ParameterError, match="one smoothing for all of its columns"):
+        textbook(factors=[tree], smoothing={"a": 2.0}).fit(MIXED, STAY)
+    with pytest.raises(ParameterError, match="'a' stands more than once"):
+        textbook(factors=[tree, Joint("a", "z")]).fit(MIXED, STAY)
+
+
+def test_numbers_in_a_factor_are_numbers_whatever_else_counts_may_be():
+    families = ByKind(numbers=Gaussian(), counts=Poisson())
+    counts = {"n": [0, 1, 2, 3, 1, 0, 2, 5], "x": MIXED["x"], "m": [1, 0, 2, 2, 0, 1, 3, 4]}
+    model = textbook(families=families, factors=[Joint("n", "x")]).fit(counts, STAY)
+    alone = textbook(families={"m": Poisson()}, factors=[Joint("n", "x")]).fit(counts, STAY)
+    assert np.array_equal(model.predict_proba(counts), alone.predict_proba(counts))
 
 
 # -- TAN --------------------------------------------------------------------------------------------------------------
@@ -259,7 +311,7 @@ def test_a_table_that_no_memory_holds_is_refused():
         ({"cuts": [1, 2]}, "cuts"),
         ({"cuts": {0: [2.0, 1.0]}}, "ascending"),
         ({"cuts": {"zebra": [2.0]}}, "zebra"),
-        ({"families": Poisson()}, "TAN reads labels"),
+        ({"families": Poisson()}, "reads labels and bins"),
         ({"smoothing": {0: 1.0}}, "one smoothing"),
         ({"smoothing": MEstimate(1, {"x": 0.5, "y": 0.5})}, "one smoothing.*treats values alike"),
         ({"smoothing": MEstimate(1, [0.2] * 5)}, "one smoothing.*treats values alike"),

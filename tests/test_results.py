@@ -65,7 +65,7 @@ OF_MODELS = {
     "ModelSummary": lambda X: textbook(X).summary(),
     "ConditionalTable": lambda X: textbook(X).tables()["coat"],
     "ConditionalTables": lambda X: textbook(X).tables(),
-    "TopWords": lambda X: textbook(X, families={"coat": "text"}).top_words(),
+    "TopWords": lambda X: textbook(X[[]].assign(note=[MARKUP, "plain"] * (N // 2)), families="text").top_words(),
     "Steps": lambda X: textbook(X).steps({MARKUP: 1.0, "again": 1.0, "coat": MARKUP}),
     "Scorecard": lambda X: NaiveBayes().fit(X, CLASSES).scorecard(CLASSES[0]),
     "Changes": lambda X: drift.compare(textbook(X), textbook(X[::-1])),

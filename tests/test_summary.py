@@ -59,3 +59,26 @@ def test_ignored_columns_and_frozen_models_have_a_summary():
     model = NaiveBayes(ignore=["island"]).fit(rows, y)
     assert next(one for one in model.summary().columns if one.name == "island").family == "ignored"
     assert len(model.frozen().summary().columns) == len(model.schema_.names)
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "fast", "auto", "strong"])
+def test_what_notebooks_show_needs_no_estimates(recipe, monkeypatch):
+    rows, y = penguins()
+    rows = [{**row, "note": "a short note"} for row in rows]
+    model = NaiveBayes(recipe, families={"note": "text"}).partial_fit(rows, y)
+
+    def refuse(*_):
+        raise AssertionError("estimated for a look")
+
+    monkeypatch.setattr(NaiveBayes, "_scorer", refuse)
+    for shown in (model, model.summary(), model.tables()):
+        assert "bill_length_mm" in shown._repr_html_()
+        assert repr(shown)
+    assert model._repr_mimebundle_()["text/html"] == model._repr_html_()
+    with pytest.raises(AssertionError, match="for a look"):
+        model.predict(rows)
+
+
+def test_lines_of_a_title_stay_lines_in_html():
+    rows, y = penguins()
+    assert "white-space: pre" in NaiveBayes("textbook").fit(rows, y).summary()._repr_html_()

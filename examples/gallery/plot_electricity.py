@@ -33,7 +33,7 @@ changes = drift.compare(before, after)
 ax = plot_drift(changes)
 
 # %%
-# What Victoria pays and uses was not known before, and stood still. The demand of New South Wales has moved least.
+# What Victoria pays and uses was not known before, and stood still; New South Wales itself has moved much less.
 #
 # Now every day is asked before it is learnt. One model keeps all days; the other forgets the day of a week ago, which
 # is a subtraction, and exact:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time `__getattr_
     from naively import plots as plots
     from naively import sklearn as sklearn
     from naively import smoothing as smoothing
+    from naively._dependent import TAN as TAN
+    from naively._dependent import JointBayes as JointBayes
     from naively._export.json import load as load
-    from naively._joint_bayes import JointBayes as JointBayes
     from naively._table.read import named as named
-    from naively._tan import TAN as TAN
     from naively.analysis import diagnostics as diagnostics
     from naively.analysis import drift as drift
     from naively.analysis import selection as selection
@@ -35,10 +35,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time `__getattr_
 __version__ = "0.1.0"
 
 _HOMES = {
-    "JointBayes": "naively._joint_bayes",
+    "JointBayes": "naively._dependent",
     "NaiveBayes": "naively.classifier",
     "Recipe": "naively.recipes",
-    "TAN": "naively._tan",
+    "TAN": "naively._dependent",
     "check": "naively.analysis._check",
     "compare": "naively.analysis._comparison",
     "evaluate": "naively.analysis._evaluation",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from naively.errors import ParameterError, brief
+from naively.errors import ParameterError, brief, listed
 
 LARGEST_PARAMETER = 1e100
 """Pseudo-counts, variances and the like beyond this would overflow where they are multiplied."""
@@ -48,3 +49,14 @@ def require_whole(where: str, value: Any, at_least: int = 1, at_most: int | None
     if at_most is not None and int(value) > at_most:
         raise ParameterError(f"{where} must be a whole number of at most {at_most:,}, got {brief(value)}.")
     return int(value)
+
+
+def position_of(key: Any, index: Mapping[str, int], where: str) -> int:
+    """The position of a column given by name, which may be a whole number, or by position."""
+    if isinstance(key, str) and key in index:
+        return index[key]
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and str(key) in index:
+        return index[str(key)]
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and -len(index) <= key < len(index):
+        return int(key) % len(index)
+    raise ParameterError(f"{where} names the column {key!r}, which is not among {listed(index, 20)}.")

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 PATIENCE = 1.0
@@ -157,7 +158,8 @@ def _bar(unit: str) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    widgets = find_spec("ipywidgets") is not None  # without them rich warns in notebooks; a line of text will do
+    console = Console(stderr=True, force_jupyter=None if widgets else False)
     amount = [TextColumn("{task.completed:,.0f} " + unit)] if unit else [BarColumn(), TimeRemainingColumn()]
     bar = Progress(
         TextColumn("{task.description}"),

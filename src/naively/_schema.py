@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from naively._checks import position_of
 from naively._read_only import read_only_property
 from naively._table.dates import clock_of_texts, dates_of_seconds
 from naively._table.table import ArrayTable, Kind, SparseTable, Table
@@ -94,6 +95,18 @@ class Schema:
     def is_text(self, position: int) -> bool:
         """Whether a column is read as prose."""
         return any(summary.of_texts for summary in self.summaries[position])
+
+    @property
+    def cuts(self) -> dict[str, tuple[float, ...]]:
+        """The cut points that columns of numbers are counted with, by name, where they are counted in bins."""
+        if not any(summary.cuts for summary in self.by_summary):
+            return {}
+        result = {}
+        for name, summaries in zip(self.names, self.summaries, strict=True):
+            alone = next((summary for summary in summaries if summary.labels == (name,)), None)
+            if alone is not None and alone.cuts and alone.cuts[0] is not None:
+                result[name] = alone.cuts[0]
+        return result
 
     @classmethod
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
@@ -544,14 +557,3 @@ def ignored_places(names: Sequence[str], families: Any, ignore: Any) -> set[int]
     index = {name: position for position, name in enumerate(names)}
     places = {position_of(key, index, "families") for key, value in said if isinstance(value, str) and value == IGNORE}
     return places | {position_of(key, index, "ignore") for key in given}
-
-
-def position_of(key: Any, index: Mapping[str, int], where: str) -> int:
-    """The position of a column given by name, which may be a whole number, or by position."""
-    if isinstance(key, str) and key in index:
-        return index[key]
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and str(key) in index:
-        return index[str(key)]
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and -len(index) <= key < len(index):
-        return int(key) % len(index)
-    raise ParameterError(f"{where} names the column {key!r}, which is not among {listed(index, 20)}.")

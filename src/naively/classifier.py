@@ -15,13 +15,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
-from naively._checks import require_number, require_whole
-from naively._factors import joined, one_rule
+from naively._checks import position_of, require_number, require_whole
 from naively._options import with_options
 from naively._progress import told
 from naively._read_only import in_c_order
 from naively._record import plain_notes, record_schema
-from naively._schema import Schema, assign_families, ignored_places, position_of, summaries_of, with_monotone
+from naively._schema import Schema, assign_families, ignored_places, summaries_of, with_monotone
 from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
@@ -47,7 +46,7 @@ from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
 from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows, read_target
-from naively._weighing.auto import refuse_unweighable, weigh
+from naively._weighing.auto import refuse_unread_smoothing, refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
 from naively.analysis._bootstrap import bootstrapped_bounds
@@ -69,8 +68,9 @@ from naively.engines._registry import engine_of, source_of
 from naively.engines._threads import thread_count
 from naively.engines.base import Piece, Plan, Source, Target
 from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
-from naively.families import ByKind, Family, Joint, as_joints
+from naively.families import ByKind, Family, as_factors
 from naively.families._distributions import Distribution
+from naively.families._joined import Cuts, JoinedColumns, joined, member_places, one_rule
 from naively.families._posteriors import dirichlets, log_marginal, prior_counts
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
 from naively.smoothing import Smoothing, as_smoothing
@@ -195,7 +195,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column. By default
         "textbook" has Laplace's rule, the other recipes ``StackedMEstimate()``. Densities have no pseudo-counts, and
         neither has prose where evidence is weighed.
-    factors : list of Joint, optional
+    factors : list of Joint or Tree, optional
         Columns that are not independent given the class, each group one factor of the model, for example
         ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
     prior : "estimated", "uniform", dict, Series or array, default="estimated"
@@ -256,9 +256,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _state: State
     """All that was learnt; a model that is not fitted has none."""
-
-    _takes_new_columns = True
-    """Whether `partial_fit` learns columns that were not there at first."""
 
     ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
     monotone: Mapping[Any, int] | None = None
@@ -751,6 +748,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _refuse_pieces(self, schema: Schema) -> None:
         """Refuse rows that come in several pieces, where the first rows would decide what all others are read by."""
+        for factor in self._factors(as_recipe(self.recipe)):
+            factor.refuse_pieces([schema.names[place] for place in factor.places(schema.names)], schema.cuts)
 
     def _matched(
         self, table: Table, weights: FloatArray | None, schema: Schema | None, forgets: bool
@@ -760,10 +759,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if schema is None:
             first = self._first_schema(table, recipe, weights)
             return first.with_dates(table, None), first, None
-        if self._takes_new_columns and not forgets:
+        if not forgets and all(factor.columns for factor in self._factors(recipe)):  # not joined once and for all
             schema = schema.widened(table)
         table, positions = schema.matched(table)
-        schema = schema.completed(table, positions, lambda *known: self._assigned(recipe, *known))
+        known = schema
+
+        def assign(names: Any, kinds: Any) -> list[Family | None]:
+            return self._assigned(recipe, names, kinds, known.cuts)
+
+        schema = schema.completed(table, positions, assign)
         return schema.with_dates(table, positions), schema, positions
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
@@ -782,13 +786,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "that read several columns at once, and these bend. Use recipe='auto'."
             )
         if recipe.tempering is not None:
-            index = {name: position for position, name in enumerate(names)}
-            given = self.smoothing if isinstance(self.smoothing, Mapping) else ()
-            refuse_unweighable(names, families, {position_of(key, index, "smoothing") for key in given})
+            refuse_unweighable(names, families)
+            ignored = ignored_places(names, self.families, self.ignore)
+            refuse_unread_smoothing(names, families, ignored, self.smoothing, recipe.smoothing)
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
-        """The families of the columns of a first table; models that cut numbers into bins look at the rows, too."""
-        return self._assigned(recipe, table.names, table.kinds)
+        """The families of the columns of a first table, whose rows tell where factors cut numbers into bins."""
+        factors = self._factors(recipe)
+        cuts: Cuts = {}
+        if factors:
+            alone = self._alone(recipe, table.names, table.kinds, factors)[0]
+            for factor in factors:
+                cuts |= factor.cuts_in(table, factor.members(table.names, alone), weights)
+        return self._assigned(recipe, table.names, table.kinds, cuts)
 
     def _replace(self, schema: Schema, statistics: Statistics, declared: AnyArray) -> None:
         """Take a new state, whole: an answer, or whatever interrupts, finds the old one or the new one."""
@@ -1576,7 +1586,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Of the same library as X; of pandas if X is no data frame; where pandas is not installed, a dict of lists.
             For each row of X one row for the prior and one for each of `evidence_names_` (but for the members of joint
             factors, which have no evidence of their own): ``row`` (its position in X), ``column``, ``value`` (as text;
-            null where missing), ``class`` and ``bits``.
+            null where missing, which ``frame.to_json(orient="records")`` writes as JSON has it), ``class`` and
+            ``bits``.
 
         Examples
         --------
@@ -2699,9 +2710,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         smoothings = self._smoothings(schema.names, recipe)
+        self._refuse_unweighable(schema.names, families, recipe)
         if recipe.tempering is None:
             return Scorer(make_factors(schema, families, smoothings, statistics), schema.names, len(self.classes_))
-        self._refuse_unweighable(schema.names, families, recipe)
         most = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
         tempering = replace(recipe.tempering, rows=min(most, recipe.tempering.rows or most))
         n_threads = thread_count(self.n_threads)
@@ -2716,7 +2727,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
         """The family of each column, which must need no more than was kept of it."""
         schema = self.schema_
-        families = self._assigned(recipe, schema.names, schema.kinds, counting=False)
+        families = self._assigned(recipe, schema.names, schema.kinds, schema.cuts, counting=False)
         needed = summaries_of(schema.names, schema.kinds, families)
         for name, kept, need, family in zip(schema.names, schema.summaries, needed, families, strict=True):
             if kept is not need and kept and family is not None and not _holds(kept, need):
@@ -2738,19 +2749,36 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The smoothing of each column as the parameters have it."""
         if self.smoothing is None:
             return [recipe.smoothing] * len(names)
+        factors = self._factors(recipe)
         if not isinstance(self.smoothing, Mapping):
-            return [as_smoothing(self.smoothing)] * len(names)
+            return one_rule(factors, names, [as_smoothing(self.smoothing)] * len(names), set())
         index = {name: position for position, name in enumerate(names)}
         rules = [recipe.smoothing] * len(names)
         given = {position_of(key, index, "smoothing"): key for key in self.smoothing}
         for position, key in given.items():
             rules[position] = as_smoothing(self.smoothing[key], f"smoothing[{key!r}]")
-        return one_rule(self._joints(names, recipe), names, rules, set(given))
+        return one_rule(factors, names, rules, set(given))
 
-    def _assigned(self, recipe: Recipe, names: Any, kinds: Any, counting: bool = True) -> list[Family | None]:
-        """The family of each column; while rows are counted, `ByKind` keeps what any of its families needs."""
+    def _assigned(
+        self, recipe: Recipe, names: Any, kinds: Any, cuts: Cuts, counting: bool = True
+    ) -> list[Family | None]:
+        """The family of each column, that of a factor for its members."""
+        factors = self._factors(recipe)
+        families, ignored = self._alone(recipe, names, kinds, factors, counting)
+        return joined(factors, names, families, cuts, ignored) if factors else families
+
+    def _alone(
+        self, recipe: Recipe, names: Any, kinds: Any, factors: Sequence[JoinedColumns], counting: bool = True
+    ) -> tuple[list[Family | None], set[int]]:
+        """The family that reads each column alone, and the positions of the columns that are ignored.
+
+        While rows are counted, `ByKind` keeps what any of its families needs. In a factor, numbers are numbers.
+        """
+        members = {place for places in member_places(factors, names) for place in places}
 
         def by_kind(families: ByKind, place: int) -> Family | None:
+            if place in members:
+                return families.numbers
             return families.undecided if counting else families.of_numbers(names[place], self.statistics_)
 
         ignored = ignored_places(names, self.families, self.ignore)
@@ -2759,19 +2787,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         families = assign_families(names, kinds, self.families, recipe, by_kind)
         for place in ignored:
             families[place] = None
-        families = with_monotone(names, families, self.monotone)
-        joints = self._joints(names, recipe)
-        return joined(joints, names, families, ignored) if joints else families
+        return with_monotone(names, families, self.monotone), ignored
 
-    def _joints(self, names: Any, recipe: Recipe) -> tuple[Joint, ...]:  # names: for models that join all there are
-        """The joint factors."""
-        joints = as_joints(self.factors)
-        if joints and recipe.tempering is not None:
+    def _factors(self, recipe: Recipe) -> tuple[JoinedColumns, ...]:
+        """The columns that are joined."""
+        factors = as_factors(self.factors)
+        if factors and recipe.tempering is not None:
             raise ParameterError(
                 f"factors need recipe='textbook', but the recipe is {self.recipe!r}, which weighs each column by "
                 "itself (and 'strong' finds interactions on its own). Use NaiveBayes('textbook', factors=...)."
             )
-        return joints
+        return factors
 
     def _checked_kept_rows(self) -> int:
         kept_rows = require_whole("kept_rows", self.kept_rows, at_least=0, at_most=MOST_KEPT)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from river import base
-
 from naively.classifier import NaiveBayes as _Model
 from naively.typing import Label
+
+try:
+    from river import base
+except ModuleNotFoundError as error:
+    raise ImportError("naively.river is a classifier for river, which is not installed: pip install river.") from error
 
 
 class NaiveBayes(base.Classifier):  # type: ignore[misc]

@@ -76,16 +76,16 @@ SourceLike: TypeAlias = str | os.PathLike[str] | HasArrowStream | HasColumns | I
 """Rows that are no table in memory: paths of files, an Arrow stream, a lazy frame, an iterator of frames or pairs."""
 
 if TYPE_CHECKING:
-    from naively.families import ByKind, Family, Joint
+    from naively.families import ByKind, Family, Joint, Tree
     from naively.smoothing import Smoothing
 
     FamiliesLike: TypeAlias = str | Family | ByKind | Mapping[Any, Any]
-    FactorsLike: TypeAlias = Joint | Sequence[Joint]
+    FactorsLike: TypeAlias = Joint | Tree | Sequence[Joint | Tree]
     SmoothingLike: TypeAlias = str | float | Smoothing | Mapping[Any, Any]
 else:  # this module is below those, so at run time nothing more is said
     FamiliesLike = Any
     """A family, its name, a dict of those by column, or a `ByKind`."""
     FactorsLike = Any
-    """A `Joint`, or a list of them."""
+    """A `Joint`, a `Tree`, or a list of them."""
     SmoothingLike = Any
     """A smoothing, its name, a pseudo-count, or a dict of those by column."""

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from naively.analysis._pairs import columns_within_budget, encode, equal_frequency_cuts, plan_bins
+from naively.analysis._pairs import columns_within_budget, encode, plan_bins
+from naively.families._bins import equal_frequency_cuts
 
 
 def test_bins_have_equal_weight_without_ties() -> None:

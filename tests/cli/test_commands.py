@@ -358,3 +358,31 @@ def test_dates_in_text_are_declared(folder):
     answers = read(naively("predict", "calls.json", "-", "--bare", input=asked).stdout)
     assert answers["prediction"].tolist() == ["day", "night"]
     assert "hour 9" in naively("explain", "calls.json", "-", input=asked).stdout
+
+
+def test_advice_is_given_in_options(folder):
+    rows = "".join(f"c{row},{row % 7},{'ab'[row % 2]}\n" for row in range(120))
+    (folder / "ids.csv").write_text("client key,n,target\n" + rows)
+    done = naively("fit", "ids.csv", "-t", "target", "--recipe", "textbook", "-o", "ids.json")
+    assert "--ignore 'client key'" in done.stderr
+    assert "naively check lists it all" in done.stderr
+    assert "--ignore 'client key'" in naively("check", "ids.csv", "-t", "target").stdout
+
+
+def test_ignored_columns_are_shown_as_such():
+    naively("fit", "train.csv", "-t", "species", "--ignore", "island", "--recipe", "textbook", "-o", "m.json", "-q")
+    shown = json.loads(naively("show", "m.json", "--json").stdout)
+    assert {one["column"]: one["holds"] for one in shown["columns"]}["island"] == "ignored"
+
+
+def test_models_of_other_tables_are_not_merged(fitted):
+    (fitted / "other.csv").write_text("x,y\n1,a\n2,b\n")
+    naively("fit", "other.csv", "-t", "y", "--recipe", "textbook", "-o", "other.json", "-q")
+    assert "no column in common" in naively("merge", "m.json", "other.json", "-o", "sum.json", code=1).stderr
+
+
+@pytest.mark.usefixtures("fitted")
+def test_forget_checks_the_columns_that_options_name():
+    done = naively("forget", "m.json", "train.csv", "--weights", "wieght", code=1)
+    assert "--weights wieght" in done.stderr
+    assert "--families iland" in naively("fit", "train.csv", "-t", "species", "--families", "iland=text", code=1).stderr

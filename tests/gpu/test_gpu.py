@@ -274,6 +274,8 @@ def test_the_same_bits_in_every_run():
     again = [NaiveBayes(recipe).fit(X, y, weights) for recipe in ("textbook", "auto") for weights in (None, w)]
     for one, other in zip(models, again, strict=True):
         assert one.statistics_ == other.statistics_
+    many = cupy.arange(300_000) % 400  # their sums do not fit into shared memory
+    assert NaiveBayes("textbook").fit(X, many).statistics_ == NaiveBayes("textbook").fit(X, many).statistics_
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naively._factors import Joint
 from naively._schema import Schema
 from naively._table.table import ArrayTable
 from naively.engines._local import LocalEngine
 from naively.engines.base import Target
 from naively.errors import ParameterError, SchemaError
-from naively.families import Bernoulli, Binned, Categorical, Date, Gaussian, Kernel, Multinomial, Poisson, Text
+from naively.families import Bernoulli, Binned, Categorical, Date, Gaussian, Joint, Kernel, Multinomial, Poisson, Text
 from naively.statistics._moments import Moments
 from naively.statistics._plain import sum_to_dict
 from naively.statistics._registry import STATISTICS, empty_table

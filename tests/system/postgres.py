@@ -23,7 +23,7 @@ def binaries() -> Path:
 
 @contextmanager
 def server():
-    """A running server; gives the arguments to connect to it."""
+    """A running server; gives the arguments of `psycopg.connect`."""
     owner = "postgres" if os.geteuid() == 0 else getpass.getuser()  # PostgreSQL refuses to run as root
     account = pwd.getpwnam(owner)
     with TemporaryDirectory(prefix="naively-postgres-") as folder:
@@ -33,7 +33,7 @@ def server():
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
         _run(owner, "pg_ctl", "-D", data, "-l", Path(folder) / "log", "-w", "-t", "120", "-o", options, "start")
         try:
-            yield {"host": "127.0.0.1", "port": port, "user": "naively", "database": "postgres"}
+            yield {"host": "127.0.0.1", "port": port, "user": "naively", "dbname": "postgres"}
         finally:
             _run(owner, "pg_ctl", "-D", data, "-w", "-m", "fast", "stop")
 

@@ -15,7 +15,6 @@ from naively import NaiveBayes
 from naively.errors import InputError
 from tests.engines.lazy_data import NAMES, arrow_table, odd_rows
 from tests.engines.test_lazy import assert_alike
-from tests.system.postgres import server
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*infer_string")  # Ibis sets an option that pandas 3 is to drop
 
@@ -32,22 +31,15 @@ POSTGRES = {
 SQLITE = {**dict.fromkeys(POSTGRES, "real"), pa.int64(): "integer", pa.string(): "text", pa.bool_(): "boolean"}
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    with server() as address:
-        yield address
-
-
 class Postgres:
     """Makes tables of a PostgreSQL server."""
 
     has_nan = True
 
     def __init__(self, address, folder):
-        given = {**address, "dbname": address["database"]}
-        del given["database"]
-        self.connection = psycopg.connect(**given, autocommit=True)
-        self.ibis = ibis.postgres.connect(**address)
+        self.connection = psycopg.connect(**address, autocommit=True)
+        given = {name: value for name, value in address.items() if name != "dbname"}
+        self.ibis = ibis.postgres.connect(**given, database=address["dbname"])
 
     def table(self, rows, name):
         columns = [

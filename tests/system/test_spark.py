@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -25,27 +24,6 @@ TOLERANCE = {"textbook": 1e-12, "auto": 1e-6}
 """Equal sums give answers that are equal but for rounding; a solver that weighs evidence stops where it is close."""
 
 BACKTICK = "a `tick`. and a dot"
-
-
-@pytest.fixture(scope="module")
-def spark():
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    from pyspark.sql import SparkSession
-
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("naively")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from naively._weighing.design import AllScores, Design, RivalScores
 from naively._weighing.kept import dealt_folds
 from naively._weighing.softmax import best_temperature
 from naively._weighing.terms import is_missing
-from naively._weighing.weights import CANDIDATES, average, fit_candidate, fit_temperature, log_softmax, scores
+from naively._weighing.weights import CANDIDATES, average, fit_candidates, fit_temperature, log_softmax, scores
 from naively.families._curves import Curve, Curves
 
 from .additive_tables import fit
@@ -116,7 +116,7 @@ def test_a_weight_equals_repetitions_of_the_row(name):
     weighted = design()
     repeated = weighted.rows(np.repeat(np.arange(80), weighted.weights.astype(int)))
     repeated = replace(repeated, weights=np.ones(len(repeated.codes)))
-    a, b = fit_candidate(weighted, CANDIDATES[name]), fit_candidate(repeated, CANDIDATES[name])
+    a, b = (fit_candidates(one, {name: CANDIDATES[name]})[name] for one in (weighted, repeated))
     np.testing.assert_allclose(a.weights, b.weights, atol=1e-4)
     np.testing.assert_allclose(a.effects, b.effects, atol=1e-4)
     np.testing.assert_allclose(a.bias, b.bias, atol=1e-4)

@@ -1,6 +1,7 @@
 """`smoothing=`, `prior_smoothing=` and `kept_rows=` are obeyed by the recipes that weigh evidence."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,27 @@ def test_a_smoothing_of_a_column_without_pseudo_counts_is_refused(recipe):
     model = NaiveBayes(recipe).fit(frame, y).set_params(smoothing={"beside": 2.0})
     with pytest.raises(ParameterError, match="smoothing names the column 'beside'"):
         model.predict(frame)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"x": [0.5, 1.5, 2.5, 3.5] * 10},
+        {"note": ["it came late again", "all was well today"] * 20},
+        {"x": [0.5, 1.5, 2.5, 3.5] * 10, "label": [None] * 40},
+    ],
+    ids=["numbers", "prose", "a column that is empty so far"],
+)
+def test_a_smoothing_that_no_column_reads_is_refused(recipe, columns):
+    y = [0, 1] * 20
+    waits = "label" in columns
+    with nullcontext() if waits else pytest.raises(ParameterError, match=r"would change nothing.*no column here has"):
+        NaiveBayes(recipe, smoothing=100).fit(columns, y)
+    NaiveBayes(recipe, smoothing="none").fit(columns, y)
+    fitted = NaiveBayes(recipe).fit(columns, y).set_params(smoothing=7)
+    with nullcontext() if waits else pytest.raises(ParameterError, match="would change nothing"):
+        fitted.predict(columns)
 
 
 def test_a_rule_that_does_not_fit_the_values_is_refused():

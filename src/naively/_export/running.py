@@ -18,7 +18,7 @@ from naively._export.additive import AdditiveForm, ColumnTable
 from naively._export.python import compiled, text_only
 from naively._scoring.decision import log_prior
 from naively._scoring.model import statistics_of
-from naively.families import Categorical, Family, Gaussian
+from naively.families import Family, Gaussian
 from naively.recipes import as_recipe
 from naively.smoothing import Lidstone, Smoothing
 from naively.statistics._moments import Centre, centre, pooled_centre
@@ -328,11 +328,8 @@ def running_of(model: NaiveBayes) -> Running | None:
 
 def _follows(family: Family, smoothing: Smoothing, kept: Sequence[Any]) -> bool:
     """Whether the sums of a column are all that its evidence needs, and no other column's, and no other record's."""
-    if tuple(kept) != tuple(family.summaries):  # it is not decided yet which family reads the column
-        return False
-    if type(family) is Gaussian:
-        return family.ties == "none" and family.rule in ("column", "absolute") and family.interval is None
-    return type(family) is Categorical and isinstance(smoothing, Lidstone)
+    decided = tuple(kept) == tuple(family.summaries)  # or it is not known yet which family reads the column
+    return decided and family.followed_as(smoothing) is not None
 
 
 def _columns(
@@ -340,13 +337,14 @@ def _columns(
 ) -> dict[str, Column]:
     schema, statistics = model.schema_, model.statistics_
     columns: dict[str, Column] = {}
-    for kind in (Gaussian, Categorical):
-        members = [place for place, family in enumerate(families) if type(family) is kind]
-        if not members:
-            continue
-        (table,) = statistics_of(schema, kind(), members, statistics)
-        chosen = [families[place] for place in members]
-        if kind is Gaussian:
+    groups: dict[str | None, list[int]] = {}
+    for place, (family, rule) in enumerate(zip(families, smoothings, strict=True)):
+        if family is not None:
+            groups.setdefault(family.followed_as(rule), []).append(place)
+    for kind, members in groups.items():
+        chosen: list[Any] = [families[place] for place in members]
+        (table,) = statistics_of(schema, chosen[0], members, statistics)
+        if kind == "normal":
             columns |= _normal_columns(table, chosen)
         else:
             columns |= _label_columns(table, chosen, [smoothings[place] for place in members])

@@ -13,6 +13,9 @@ from naively._export.sql_dialects import Dialect
 from naively.typing import AnyArray, FloatArray, IntArray
 
 ROWS_PER_INSERT = 500
+ROWS_PER_JOB = 5000
+"""So many rows are inserted at a time, by Spark, for which each statement is a job."""
+
 FARTHEST = 1e300
 """Numbers are held within so much, so that no difference of two overflows."""
 
@@ -46,8 +49,9 @@ class ModelTable:
         key = "" if dialect.name == "spark" else f", PRIMARY KEY ({self.key})"
         types = ", ".join(f"{column} {kind}" for column, kind in self.columns.items())
         yield f"CREATE TABLE {name} ({types}{key})"
-        for start in range(0, len(self.rows), ROWS_PER_INSERT):
-            rows = ",\n".join(_row(row, dialect) for row in self.rows[start : start + ROWS_PER_INSERT])
+        step = ROWS_PER_JOB if dialect.name == "spark" else ROWS_PER_INSERT
+        for start in range(0, len(self.rows), step):
+            rows = ",\n".join(_row(row, dialect) for row in self.rows[start : start + step])
             yield f"INSERT INTO {name} VALUES\n{rows}"
         if dialect.name == "sqlite" and "low" in self.columns:
             yield f"CREATE INDEX {dialect.name_of(*self.name[:-1], self.name[-1] + '_low')} ON {name} (low)"

@@ -147,7 +147,8 @@ def as_html(shown: Shown) -> str:
     '<table><thead><tr><th>coat</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
     """
     head, *body = [_html_row(line, shown.right, "td" if number else "th") for number, line in enumerate(shown.lines)]
-    caption = f"<caption>{escape(shown.title)}</caption>" if shown.title else ""
+    lines = ' style="white-space: pre; text-align: left"'  # a title may have several lines
+    caption = f"<caption{lines}>{escape(shown.title)}</caption>" if shown.title else ""
     note = f"<p>{escape(shown.note)}</p>" if shown.note else ""
     return f"<table>{caption}<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>{note}"
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from naively._blas import one_blas_thread
-from naively._checks import require_whole
+from naively._checks import position_of, require_whole
 from naively._schema import Schema
 from naively._scoring.model import Factor, LeftOutRows
 from naively._weighing.additive import AdditiveModel, Prior, fit_additive
@@ -20,12 +21,11 @@ from naively._weighing.sources import EstimatedNumbers, WeighedEstimate
 from naively._weighing.terms import Column, FamilyTerm, PartTerm, Term, TextTerm
 from naively._weighing.text import TextEvidence, WeighedText
 from naively._weighing.weights import CANDIDATES
-from naively.errors import ParameterError, SchemaError
-from naively.families import Date, Estimate, Family, JointFamily, Stacked, Text
+from naively.errors import ParameterError, SchemaError, brief
+from naively.families import Estimate, Family
 from naively.families._categorical import LabelTables
 from naively.families._curves import Curve, Curves
-from naively.families._date import DateEstimate
-from naively.smoothing import Smoothing
+from naively.smoothing import Lidstone, NoSmoothing, Smoothing, as_smoothing
 from naively.statistics._calendar import N_CELLS, cells_of
 from naively.statistics._kept_rows import KeptRows
 from naively.statistics._statistics import Statistics
@@ -121,7 +121,8 @@ def weigh(
     sources, labels = read_sources(schema, families, smoothings, statistics, readable)
     typical = typical_weights(kept, len(class_weights))
     cells = [
-        _cells(kept, schema.names[place], known, families[place]) for place, known in zip(readable, labels, strict=True)
+        _cells(kept, schema.names[place], known, schema.is_text(place))
+        for place, known in zip(readable, labels, strict=True)
     ]
     rows = fitted_rows(kept, class_weights, tempering.rows)
     prior = Prior(class_weights, prior_pseudo_counts(class_weights, prior_smoothing, statistics.classes.tolist()))
@@ -150,48 +151,59 @@ def weigh(
 # -- what a recipe that weighs evidence cannot read -------------------------------------------------------------------
 
 
-def refuse_unweighable(names: Sequence[str], families: Sequence[Family | None], smoothed: Collection[int]) -> None:
-    """Refuse what means nothing to a recipe that weighs evidence.
+def refuse_unweighable(names: Sequence[str], families: Sequence[Family | None]) -> None:
+    """Refuse families, or options of them, that mean nothing to a recipe that weighs evidence."""
+    for name, family in zip(names, families, strict=True):
+        reason = None if family is None else family.unweighable()
+        if reason is not None:
+            raise ParameterError(f"Column {name!r}: {reason}.")
+
+
+def refuse_unread_smoothing(
+    names: Sequence[str], families: Sequence[Family | None], ignored: Container[int], smoothing: Any, usual: Smoothing
+) -> None:
+    """Refuse a smoothing of columns that have no pseudo-counts: one that names such a column, or that no column reads.
 
     Parameters
     ----------
     names, families : sequences
-        The columns.
-    smoothed : collection of int
-        The positions of the columns for which a smoothing was given by name.
+        The columns. One of which nothing is known yet may read it some day.
+    ignored : container of int
+        The positions of the columns that are left out.
+    smoothing
+        As it was given: by column, or one for all.
+    usual : Smoothing
+        What it is where none is given.
     """
-    for place, (name, family) in enumerate(zip(names, families, strict=True)):
-        if isinstance(family, JointFamily):
-            raise ParameterError(
-                f"Column {name!r} is read together with others, and a recipe that weighs evidence gives every column a "
-                "weight of its own. Use recipe='textbook'."
-            )
-        if isinstance(family, Text):
-            _refuse_event(family, name)
-        if place in smoothed and isinstance(family, (Stacked, Text)):
-            raise ParameterError(
-                f"smoothing names the column {name!r}, which {family!r} reads: in a recipe that weighs evidence this "
-                "family has no pseudo-counts. Leave the column out of smoothing, or choose another family or "
-                "recipe='textbook'."
-            )
-
-
-def _refuse_event(family: Text, name: str) -> None:
-    """Refuse the options of Text that only say something where evidence is not weighed."""
-    if family.event != "multinomial" or family.idf:
+    if smoothing is None:
+        return
+    read = {place: family for place, family in enumerate(families) if place not in ignored}
+    without = {place: family for place, family in read.items() if family and not family.takes_smoothing(weighed=True)}
+    if isinstance(smoothing, Mapping):
+        index = {name: position for position, name in enumerate(names)}
+        for place in [position_of(key, index, "smoothing") for key in smoothing]:
+            if place in without:
+                raise ParameterError(
+                    f"smoothing names the column {names[place]!r}, which {without[place]!r} reads: in a recipe that "
+                    "weighs evidence this family has no pseudo-counts. Leave the column out of smoothing, or choose "
+                    "another family or recipe='textbook'."
+                )
+    elif without and len(without) == len(read) and as_smoothing(smoothing) not in (usual, NoSmoothing(), Lidstone(0)):
+        place = min(without)
         raise ParameterError(
-            f"Column {name!r}: a recipe that weighs evidence pools scores of its own, so Text(event={family.event!r}, "
-            f"idf={family.idf}) means nothing to it. Leave these out, or use recipe='textbook'."
+            f"smoothing={brief(smoothing)} would change nothing: in a recipe that weighs evidence no column here has "
+            f"pseudo-counts. Column {names[place]!r}, for one, is read by {without[place]!r}. Leave smoothing out, or "
+            "choose other families."
         )
 
 
 # -- kept rows ----------------------------------------------------------------------------------------------------
 
 
-def _cells(kept: KeptRows, name: str, labels: tuple[Label, ...] | None, family: Family | None) -> Column:
+def _cells(kept: KeptRows, name: str, labels: tuple[Label, ...] | None, is_text: bool) -> Column:
     """The kept cells of a column, labels as codes."""
     cells = kept.columns.get(name)
-    if isinstance(family, Text):
+    if is_text:
         return "text", np.full(len(kept), None) if cells is None else cells
     if labels is None:
         return "numeric", np.full(len(kept), np.nan) if cells is None else cells
@@ -219,11 +231,9 @@ def _factors(
     def factor(columns: Sequence[int], estimate: Estimate | None) -> Factor:
         family = families[readable[columns[0]]]
         assert family is not None
-        if isinstance(family, Date):
-            said, silent = [parts[column] for column in columns], [missing[column] for column in columns]
-            estimate = DateEstimate(family.parts, estimate, tuple(said), np.stack(silent, axis=1))
-        assert estimate is not None
-        return Factor(family, np.array([readable[column] for column in columns], dtype=np.int64), estimate)
+        said, silent = [parts[column] for column in columns], [missing[column] for column in columns]
+        whole = family.with_parts(estimate, tuple(said), np.stack(silent, axis=1))
+        return Factor(family, np.array([readable[column] for column in columns], dtype=np.int64), whole)
 
     for columns in _with_one_family(families, readable, [term for term in terms if term.kind == "numeric"]):
         knots = {term.column: term.knots for term in terms if term.kind == "numeric"}

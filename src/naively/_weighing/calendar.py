@@ -10,7 +10,7 @@ import numpy as np
 from naively._weighing.effects import Basis
 from naively._weighing.sources import LabelColumn, LabelColumns, Source
 from naively._weighing.terms import Column, PartTerm, Term
-from naively.families import Categorical, Date
+from naively.families import Categorical
 from naively.families._stacking import Folds
 from naively.smoothing import Smoothing, StackedMEstimate
 from naively.statistics._calendar import NAMES, Calendar, part_of
@@ -81,10 +81,15 @@ class PartColumn(Source):
         return [PartTerm("part", self.column, np.empty(0), table, self.part)]
 
 
-def part_columns(family: Date, smoothing: Smoothing, columns: Sequence[int], calendar: Calendar) -> list[Source]:
-    """The parts of columns of dates that go round; a part of which one value is known says nothing."""
+def part_columns(
+    parts: Sequence[str], first: bool, smoothing: Smoothing, columns: Sequence[int], calendar: Calendar
+) -> list[Source]:
+    """The parts of columns of dates that go round; a part of which one value is known says nothing.
+
+    With `first` the first of them stays in any case: it says that a cell is known.
+    """
     found: list[Source] = []
-    for part in family.cyclic:
+    for part in parts:
         counts = calendar.counts(part)
         for place, (column, values) in enumerate(zip(columns, counts.categories, strict=True)):
             table = counts.table(place).high
@@ -95,6 +100,6 @@ def part_columns(family: Date, smoothing: Smoothing, columns: Sequence[int], cal
                 estimate = Categorical().estimate(own, smoothing=smoothing)
                 left_out = Categorical().leave_one_out(own, smoothing=smoothing)
                 labels = LabelColumns((0,), table.sum(axis=1)[None], Categorical(), estimate, left_out)
-            if len(values) > 1 or family.parts[0] == part:  # without a trend, the first says that a cell is known
+            if len(values) > 1 or (first and part == parts[0]):
                 found.append(PartColumn(column, part, tuple(map(int, values)), labels))
     return found

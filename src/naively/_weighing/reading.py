@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +14,8 @@ from naively._weighing.calendar import part_columns
 from naively._weighing.sources import LabelColumn, LabelColumns, NumberColumns, NumericColumn, ProseColumn, Source
 from naively._weighing.text import TextColumn
 from naively.errors import ParameterError
-from naively.families import Categorical, Date, Family, Stacked, Text
-from naively.families._categorical import LabelTables
-from naively.smoothing import Smoothing, StackedMEstimate
+from naively.families import Family
+from naively.smoothing import Smoothing
 from naively.statistics._calendar import Calendar
 from naively.statistics._counts import Counts
 from naively.statistics._histogram import Histograms
@@ -48,107 +49,82 @@ def read_sources(
     Columns are counted among those that have a family, at the positions `readable` of the schema.
     """
     column_of = {position: column for column, position in enumerate(readable)}
-    sources: list[Source] = []
-    labels: list[Labels] = [None] * len(readable)
+    reader = SourceReader([None] * len(readable), statistics.class_weight.high)
     for family, smoothing, members in grouped(families, smoothings):
-        columns = tuple(column_of[position] for position in members)
-        known = statistics_of(schema, family, members, statistics)
-        if isinstance(family, Stacked):
-            sources.extend(_stacked(family, columns, *known))
-        elif isinstance(family, Date):
-            sources.extend(_dates(family, smoothing, columns, labels, known, statistics.class_weight.high))
-        elif isinstance(family, Text):
-            sources.extend(_prose(family, columns, known))
-        elif isinstance(family, Categorical) and isinstance(smoothing, StackedMEstimate):
-            sources.extend(_labels(family, columns, labels, known[0]))
+        reader.columns = tuple(column_of[position] for position in members)
+        family.weighed_by(reader, *statistics_of(schema, family, members, statistics), smoothing=smoothing)
+    return sorted(reader.sources, key=lambda source: source.columns[0]), reader.labels
+
+
+@dataclass
+class SourceReader:
+    """Collects the sources of evidence that families give of their columns.
+
+    Parameters
+    ----------
+    labels : list
+        The labels of each column, None where it has none: they are filled in.
+    class_weights : ndarray (classes,)
+    columns : tuple of int
+        Those that the next family reads.
+    sources : list of Source
+        What was found.
+    """
+
+    labels: list[Labels]
+    class_weights: FloatArray
+    columns: tuple[int, ...] = ()
+    sources: list[Source] = field(default_factory=list)
+
+    def of_densities(
+        self, densities: tuple[str, ...], moments: Moments, histograms: Histograms, monotone: int = 0
+    ) -> None:
+        """Columns of numbers that say what a mixture of densities does, monotone if need be."""
+        weight, mean, scatter = centred(moments)
+        for place, (column, histogram) in enumerate(zip(self.columns, histograms.histograms, strict=True)):
+            exact = (weight[:, place], mean[:, place], scatter[:, place])
+            few = histogram.within(cells_within(len(self.columns), histogram.n_classes))
+            self.sources.append(NumericColumn(column, few, exact, densities, monotone=monotone))
+
+    def of_parts(self, parts: Sequence[str], first: bool, calendar: Calendar, smoothing: Smoothing) -> None:
+        """Columns of dates, of which months, weekdays and hours are labels; `first` tells that a cell is known."""
+        self.sources.extend(part_columns(parts, first, smoothing, self.columns, calendar))
+
+    def of_tokens(self, views: Any, tokens: Sequence[Tokens], min_count: float) -> None:
+        """Columns of texts, with the tokens of each view that occur so often."""
+        for place, column in enumerate(self.columns):
+            frequent = tuple(view.tables[place].frequent(min_count) for view in tokens)
+            self.sources.append(ProseColumn(column, TextColumn(views, frequent)))
+
+    def of_counts(self, counts: Counts) -> None:
+        """Columns of labels, whose counts of all values are smoothed towards those of all classes."""
+        for place, column in enumerate(self.columns):
+            self.labels[column] = counts.categories[place]
+            self.sources.append(LabelColumn(column, counts.table(place).high))
+
+    def of_estimate(self, family: Family, statistics: Sequence[ColumnStatistics], smoothing: Smoothing) -> None:
+        """Columns as their family estimates them, with the smoothing that was asked for."""
+        estimate: Any = family.estimate(*statistics, smoothing=smoothing)
+        left_out = family.leave_one_out(*statistics, smoothing=smoothing)
+        observed = [_observed(statistics, place, self.class_weights) for place in range(len(self.columns))]
+        parts = (self.columns, np.stack(observed), family, estimate, left_out)
+        if estimate.reads == "codes":
+            for column, values in zip(self.columns, estimate.categories, strict=True):
+                self.labels[column] = values
+            self.sources.append(LabelColumns(*parts))
+        elif estimate.reads == "numbers":
+            self.sources.append(NumberColumns(*parts))
         else:
-            weights = statistics.class_weight.high
-            sources.append(_of_family(family, smoothing, columns, labels, known, weights))
-    return sorted(sources, key=lambda source: source.columns[0]), labels
-
-
-def _stacked(
-    family: Stacked, columns: Sequence[int], moments: ColumnStatistics, histograms: ColumnStatistics
-) -> list[Source]:
-    assert isinstance(moments, Moments)
-    assert isinstance(histograms, Histograms)
-    weight, mean, scatter = centred(moments)
-    found: list[Source] = []
-    for place, (column, histogram) in enumerate(zip(columns, histograms.histograms, strict=True)):
-        exact = (weight[:, place], mean[:, place], scatter[:, place])
-        few = histogram.within(cells_within(len(columns), histogram.n_classes))
-        found.append(NumericColumn(column, few, exact, family.densities, monotone=family.monotone))
-    return found
+            raise ParameterError(
+                f"A recipe that weighs evidence cannot read columns with {family!r}: it weighs families of numbers, of "
+                "labels and of texts. Use recipe='textbook' for this family."
+            )
 
 
 def cells_within(n_columns: int, n_classes: int) -> int:
     """The number of cells that each column of numbers may have."""
     of_column = max(FEW_CELLS, MOST_CELLS // max(n_columns, 1))
     return min(of_column, max(LEAST_CELLS, MOST_TABLE // max(n_classes, 1)))
-
-
-def _dates(
-    family: Date,
-    smoothing: Smoothing,
-    columns: tuple[int, ...],
-    labels: list[Labels],
-    known: Sequence[ColumnStatistics],
-    class_weights: FloatArray,
-) -> list[Source]:
-    """The trend of dates, read as any numbers, and their other parts, each with a weight of its own."""
-    *of_trend, calendar = known
-    assert isinstance(calendar, Calendar)
-    parts = part_columns(family, smoothing, columns, calendar)
-    if not of_trend:
-        return parts
-    assert family.trend is not None
-    if isinstance(family.trend, Stacked):
-        return [*_stacked(family.trend, columns, *of_trend), *parts]
-    return [_of_family(family.trend, smoothing, columns, labels, of_trend, class_weights), *parts]
-
-
-def _prose(family: Text, columns: Sequence[int], known: Sequence[ColumnStatistics]) -> list[Source]:
-    views: list[Tokens] = [one for one in known if isinstance(one, Tokens)]
-    return [
-        ProseColumn(
-            column, TextColumn(family.views, tuple(view.tables[place].frequent(family.min_count) for view in views))
-        )
-        for place, column in enumerate(columns)
-    ]
-
-
-def _labels(
-    family: Categorical, columns: Sequence[int], labels: list[Labels], counts: ColumnStatistics
-) -> list[Source]:
-    assert isinstance(counts, Counts)
-    declared = family.with_known(counts)
-    for place, column in enumerate(columns):
-        labels[column] = declared.categories[place]
-    return [LabelColumn(column, declared.table(place).high) for place, column in enumerate(columns)]
-
-
-def _of_family(
-    family: Family,
-    smoothing: Smoothing,
-    columns: tuple[int, ...],
-    labels: list[Labels],
-    known: Sequence[ColumnStatistics],
-    class_weights: FloatArray,
-) -> Source:
-    """Columns as their family estimates them, with the smoothing that was asked for."""
-    estimate = family.estimate(*known, smoothing=smoothing)
-    left_out = family.leave_one_out(*known, smoothing=smoothing)
-    observed = np.stack([_observed(known, place, class_weights) for place in range(len(columns))])
-    if isinstance(estimate, LabelTables):
-        for column, values in zip(columns, estimate.categories, strict=True):
-            labels[column] = values
-        return LabelColumns(columns, observed, family, estimate, left_out)
-    if estimate.reads != "numbers":
-        raise ParameterError(
-            f"A recipe that weighs evidence cannot read columns with {family!r}: it weighs families of numbers, of "
-            "labels and of texts. Use recipe='textbook' for this family."
-        )
-    return NumberColumns(columns, observed, family, estimate, left_out)
 
 
 def _observed(known: Sequence[ColumnStatistics], place: int, class_weights: FloatArray) -> FloatArray:

@@ -106,14 +106,6 @@ def fit_temperature(design: Design, chosen: AnyArray | slice = ALL_ROWS) -> floa
     return best_temperature(total.T, np.zeros_like(codes), weights, stands_for=design.stands_for)
 
 
-def fit_candidate(design: Design, candidate: Candidate, start: Coefficients | None = None) -> Coefficients:
-    """Fit one candidate to all rows of a design; where to start changes the time only, the problem is convex."""
-    if not candidate.weighted:
-        return _tempered(design, fit_temperature(design))
-    problem = CandidateProblem(design, candidate)
-    return problem.unpack(problem.solved(problem.pack(start)))
-
-
 def _tempered(design: Design, temperature: float) -> Coefficients:
     """All counted evidence at one temperature."""
     classes = design.n_classes

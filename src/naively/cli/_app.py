@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from typing import Annotated, Any
@@ -56,7 +57,23 @@ class Group(TyperGroup):
 
 def _show_warning(message: Any, category: Any, *_: Any) -> None:
     if issubclass(category, UserWarning):
-        typer.echo(f"naively: {message}", err=True)
+        typer.echo(f"naively: {in_options(str(message))}", err=True)
+
+
+def in_options(advice: str) -> str:
+    """Advice to people who write Python, for those who write commands.
+
+    Examples
+    --------
+    >>> in_options("Leave them out: ignore=['client id', 'key']. naively.check(X, y) lists it all.")
+    "Leave them out: --ignore 'client id' --ignore 'key'. naively check lists it all."
+    """
+    options = re.sub(r"ignore=\[(.*?)\](?=[.\s]|$)", lambda found: _each("--ignore", found[1]), advice)
+    return re.sub(r"(naively|model)\.check\(.*?\)", "naively check", options)
+
+
+def _each(option: str, names: str) -> str:
+    return re.sub(r"(?:, )?('[^']*'|\"[^\"]*\")", rf" {option} \1", names).strip()
 
 
 app = typer.Typer(

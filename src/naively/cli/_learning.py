@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -69,7 +69,9 @@ def fit(
     told = _families(families)
     model = NaiveBayes(recipe, families=told, ignore=ignore or None)
     source = Source(data, delimiter, encoding)
-    _read_into(model, "partial_fit", source, target, weights, quiet, [*(ignore or ()), *(told or ())])
+    _read_into(
+        model, "partial_fit", source, target, weights, quiet, {"--ignore": ignore or (), "--families": told or ()}
+    )
     path = output or _default_output(data)
     _save(model, path)
     _report(model, path, as_json, quiet)
@@ -118,9 +120,21 @@ def merge(
 
     if len(models) < 2:
         raise ParameterError("merge needs two models or more.")
-    merged: Any = sum(load_model(path) for path in models)
+    parts = [load_model(path) for path in models]
+    _require_common_column(parts, models)
+    merged: Any = sum(parts)
     _save(merged, output)
     _report(merged, output, as_json, quiet)
+
+
+def _require_common_column(parts: Sequence[NaiveBayes], paths: Sequence[str]) -> None:
+    """Refuse models of other tables: their sum would be one that never saw the columns of both together."""
+    first = set(parts[0].schema_.names)
+    for part, path in zip(parts, paths, strict=True):
+        if not first & set(part.schema_.names):
+            raise ParameterError(
+                f"{paths[0]} and {path} have no column in common: they were not trained on parts of one table."
+            )
 
 
 def _read_into(
@@ -130,13 +144,13 @@ def _read_into(
     target: str,
     weights: str | None,
     quiet: bool,
-    named: Sequence[str] = (),
+    named: Mapping[str, Collection[str]] | None = None,
 ) -> None:
-    """Learn or forget a file, piece by piece; `named` are columns that options speak of."""
+    """Learn or forget a file, piece by piece; `named` are the columns that other options name."""
     from naively._progress import counting
     from naively.cli._reading import require_column
 
-    options = {"--target": [target], "--weights": [weights] if weights else [], "--ignore, --families": named}
+    options = {"--target": [target], "--weights": [weights] if weights else [], **(named or {})}
     n_rows = 0
     doing = "learning" if method == "partial_fit" else "forgetting"
     with counting(doing, "rows", wanted=False if quiet else None) as count:

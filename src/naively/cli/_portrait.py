@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from naively import NaiveBayes
+from naively._schema import ignored_places
 from naively._scoring.explanation import columns_of
 from naively.analysis._check import values_by_column
 from naively.errors import NaivelyError
@@ -39,8 +40,10 @@ def portrait(model: NaiveBayes) -> dict[str, Any]:
 
 def _columns(model: NaiveBayes) -> list[dict[str, Any]]:
     """The columns, what they are read as, and how much each tells of the class alone."""
-    kinds = dict(zip(model.schema_.names, model.schema_.kinds, strict=True))
+    kinds: dict[str, str] = dict(zip(model.schema_.names, model.schema_.kinds, strict=True))
     families: dict[str, Any] = dict.fromkeys(kinds) if model.frozen_ else dict(model.families_)
+    for place in ignored_places(model.schema_.names, model.families, model.ignore):
+        kinds[model.schema_.names[place]] = "ignored"
     try:
         frame = columns_of(model.rank_features())
         ranked = dict(zip(frame["column"], frame["score"], strict=True))

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from naively.cli._app import LOOK, AsJson, DataFile, Delimiter, Encoding, ModelFile, Target, app, records, show_json
+from naively.cli._app import (
+    LOOK,
+    AsJson,
+    DataFile,
+    Delimiter,
+    Encoding,
+    ModelFile,
+    Target,
+    app,
+    in_options,
+    records,
+    show_json,
+)
 
 FOUND = 3
 """How `check --strict` ends if it finds something."""
@@ -47,7 +59,7 @@ def check(
     else:
         typer.echo(str(found))
         for sentence in found.advice():
-            typer.echo(f"\n{sentence}")
+            typer.echo(f"\n{in_options(sentence)}")
     if strict and len(found):
         raise typer.Exit(FOUND)
 
@@ -80,6 +92,8 @@ def demo(
     output: Annotated[
         Path | None,
         typer.Option(
+            "--output",
+            "-o",
             help="Where to save the model; by default in a new temporary folder.",
             dir_okay=False,
             writable=True,

@@ -155,7 +155,7 @@ class Shape(NamedTuple):
     tile : int
         The rows that a block sorts at once: the more classes, the more rows, so that those of a class make a run.
     unroll : int
-        The rows that a lane loads at once.
+        The rows that a lane loads at once; half as many of 8 bytes.
     in_shared : bool
         Whether the sums of a block stand in shared memory.
     """
@@ -207,7 +207,7 @@ def _moment_options(rows: DeviceRows, positions: IntArray, shape: Shape) -> dict
     return {
         "WARPS": shape.warps,
         "TILE": shape.tile,
-        "UNROLL": shape.unroll,
+        "UNROLL": shape.unroll // (2 if values.itemsize == 8 else 1),  # as many bytes, in as many registers
         "IN_SHARED": int(shape.in_shared),
         "WEIGHTED": int(rows.weights is not None),
         "PAIRS": pairs,

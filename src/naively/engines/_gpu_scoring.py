@@ -23,7 +23,7 @@ COLUMN = np.dtype(
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
 
-STAGES, BLOCKS = 3, 4
+STAGES, BLOCKS = 4, 5
 """How far `multiply_polynomials` reads ahead, and how many blocks of it a multiprocessor is to run at once."""
 
 MOST_CLASSES = 16
@@ -190,7 +190,6 @@ class DeviceScorer:
         import cupy
 
         n_classes = self.model.n_classes
-        chunk = min(n_classes, MOST_CLASSES)
         out_type = "float" if finish and is_short_float(table) else "double"
         plain = positions is None and bool((self.model.columns["kind"] == POLYNOMIAL).all())
         plain &= not self.model.columns["least"].any() and table.n_columns == self.model.n_columns
@@ -210,16 +209,22 @@ class DeviceScorer:
         )
         if plain and self._multiplies(table):
             self._multiply(table, ends, out_type)
-            self._refuse(table, positions, int(bad[0]))
-            return out, int(impossible[0])
+        else:
+            self._add(table, positions, ends, out_type, "add_polynomials" if plain else "add_scores")
+        self._refuse(table, positions, int(bad[0]))
+        return out, int(impossible[0])
+
+    def _add(
+        self, table: DeviceTable, positions: IntArray | None, ends: tuple[Any, ...], out_type: str, name: str
+    ) -> None:
+        """The scores of columns of any kind, added up one after the other."""
+        n_classes = self.model.n_classes
+        chunk = min(n_classes, MOST_CLASSES)
         n_per_thread = 1 if table.values.dtype.itemsize > 4 else 2
-        name = "add_polynomials" if plain else "add_scores"
         add = self._kernel(table, name, CLASSES=chunk, ROWS=n_per_thread, OUT=out_type)
         rows, cells = self._cells(table, positions)
         blocks = (-(-table.n_rows // (128 * n_per_thread)), -(-n_classes // chunk))
         add(blocks, (128,), (*rows, *cells, *ends))
-        self._refuse(table, positions, int(bad[0]))
-        return out, int(impossible[0])
 
     def _multiplies(self, table: DeviceTable) -> bool:
         """Whether the tensor cores can multiply the rows: they must take float64, and rows be read by 16 bytes."""
@@ -236,7 +241,7 @@ class DeviceScorer:
         """The shared memory that cells on their way, coefficients and anchors take."""
         step = 64 // table.values.itemsize
         n_steps = -(-table.n_columns // step)
-        return STAGES * 8192 + n_steps * (step // 4 * self._tiles * 512 + 8 * step)
+        return STAGES * 4096 + n_steps * (step // 4 * self._tiles * 512 + 8 * step)
 
     @property
     def _tiles(self) -> int:

@@ -58,19 +58,24 @@ def chunks(
     >>> hasattr(pieces, "__next__")
     True
     """
+    beside = [one if hasattr(one, "__getitem__") else list(one) for one in (y, sample_weight) if one is not None]
+    _require_rows(X, beside, rows)
+    if y is None and sample_weight is not None:
+        raise ParameterError("sample_weight needs y: weights are those of rows that are learnt.")
+    return _pieces(X, beside, rows, device)
+
+
+def _require_rows(X: Any, beside: list[Any], rows: int | None) -> None:
+    """Refuse what cannot be copied as it is."""
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.name not in C_TYPES:
         got = f"{X.dtype} of shape {X.shape}" if isinstance(X, np.ndarray) else type(X).__name__
         raise InputTypeError(
             f"X must be a two-dimensional NumPy array of numbers that a GPU reads ({', '.join(C_TYPES)}), got {got}."
         )
-    beside = [one if hasattr(one, "__getitem__") else list(one) for one in (y, sample_weight) if one is not None]
     if any(len(one) != len(X) for one in beside):
         raise InputError(f"X, y and sample_weight must have as many rows, got {[len(X), *map(len, beside)]}.")
-    if y is None and sample_weight is not None:
-        raise ParameterError("sample_weight needs y: weights are those of rows that are learnt.")
     if rows is not None and rows < 1:
         raise ParameterError(f"rows must be a whole number of at least 1, got {rows}.")
-    return _pieces(X, beside, rows, device)
 
 
 def _pieces(X: AnyArray, beside: list[Any], rows: int | None, device: int) -> Iterator[Any]:

@@ -19,9 +19,11 @@ from naively.families._codes import Codes
 from naively.families._complement import Complement
 from naively.families._date import Date
 from naively.families._exponential import Exponential
+from naively.families._factors import Joint, Tree
 from naively.families._gamma import Gamma
 from naively.families._gaussian import Gaussian
-from naively.families._joint import Joint, JointFamily
+from naively.families._joined import JoinedColumns
+from naively.families._joint import JointFamily
 from naively.families._kernel import Kernel
 from naively.families._multinomial import Multinomial
 from naively.families._poisson import Poisson
@@ -55,6 +57,7 @@ __all__ = [
     "StudentT",
     "Text",
     "Thresholded",
+    "Tree",
     "gaps",
 ]
 
@@ -66,6 +69,9 @@ FAMILIES: dict[str, type[Family]] = {
     )
 }
 
+
+FACTORS: dict[str, type[JoinedColumns]] = {factor.name(): factor for factor in (Joint, Tree)}
+"""What `factors` may be, by the names that model files have for them."""
 
 QUESTIONS = (
     *("n_parameters", "distribution", "uncertain", "log_likelihood", "quantile", "line", "as_table"),
@@ -132,7 +138,7 @@ def as_family(value: Any, where: str = "families") -> Family:
         return value
     if isinstance(value, str) and value.lower() in FAMILIES:
         return FAMILIES[value.lower()]()
-    if isinstance(value, Joint):
+    if isinstance(value, JoinedColumns):
         raise ParameterError(
             f"{where} names the families of single columns: give {brief(value)} as factors=[...] instead."
         )
@@ -142,31 +148,33 @@ def as_family(value: Any, where: str = "families") -> Family:
     )
 
 
-def as_joints(factors: Any) -> tuple[Joint, ...]:
+def as_factors(factors: Any) -> tuple[JoinedColumns, ...]:
     """Read the parameter `factors`.
 
     Examples
     --------
-    >>> as_joints([Joint("a", "b")])
-    (Joint('a', 'b'),)
+    >>> as_factors([Joint("a", "b"), Tree("c", "d", "e")])
+    (Joint('a', 'b'), Tree('c', 'd', 'e'))
     """
     if factors is None:
         return ()
-    given = [factors] if isinstance(factors, Joint) else factors
-    if not isinstance(given, (list, tuple)) or not all(isinstance(one, Joint) for one in given):
-        raise ParameterError(f"factors must be a list of Joint(...), as in [Joint('a', 'b')]; got {brief(factors)}.")
+    given = [factors] if isinstance(factors, JoinedColumns) else factors
+    if not isinstance(given, (list, tuple)) or not all(isinstance(one, JoinedColumns) for one in given):
+        raise ParameterError(
+            f"factors must be a list of Joint(...) or Tree(...), as in [Joint('a', 'b')]; got {brief(factors)}."
+        )
     return tuple(given)
 
 
 def to_written(value: Any) -> tuple[str, dict[str, Any]] | None:
-    """The name and the options by which a model file holds a family, a `ByKind` or a `Joint`; None for all else.
+    """The name and the options by which a model file holds a family, a `ByKind` or a factor; None for all else.
 
     Examples
     --------
     >>> to_written(Poisson())
     ('poisson', {'pseudo': 'rows'})
     """
-    if not isinstance(value, (Family, ByKind, Joint)):
+    if not isinstance(value, (Family, ByKind, JoinedColumns)):
         return None
     if isinstance(value, Family) and FAMILIES.get(value.name()) is not type(value):
         raise ModelFileError(
@@ -178,7 +186,7 @@ def to_written(value: Any) -> tuple[str, dict[str, Any]] | None:
 
 def from_written(name: str, options: dict[str, Any]) -> Any:
     """The inverse of `to_written`; None if nothing has this name."""
-    if name == Joint.name():
-        return Joint(*options["columns"], **{key: option for key, option in options.items() if key != "columns"})
+    if name in FACTORS:
+        return FACTORS[name].from_options(**options)
     factory = ByKind if name == ByKind.name() else FAMILIES.get(name)
     return None if factory is None else factory(**options)

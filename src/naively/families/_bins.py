@@ -30,6 +30,45 @@ def equal_frequency(counts: FloatArray, n_bins: int) -> IntArray:
     return np.concatenate(([0], np.cumsum(np.diff(bins) > 0))).astype(np.int64)
 
 
+def equal_frequency_cuts(values: FloatArray, weights: FloatArray | None = None, n_bins: int = 10) -> FloatArray:
+    """Cut points that give bins of nearly equal weight.
+
+    Parameters
+    ----------
+    values
+        Values, or the representatives of histogram cells. NaN is ignored.
+    weights
+        Weight of each value (the counts of the histogram cells); 1 each if not given.
+    n_bins
+        Number of bins wanted; ties may leave fewer. With at most ``n_bins`` distinct values each
+        value gets its own bin: no cut could say more.
+
+    Returns
+    -------
+    Increasing cut points, each between two neighbouring distinct values.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+    used = ~np.isnan(values) & (weights > 0)
+    distinct, inverse = np.unique(values[used], return_inverse=True)
+    if len(distinct) < 2:
+        return np.empty(0)
+    if len(distinct) <= n_bins:
+        boundaries = np.arange(1, len(distinct))
+    else:
+        cumulative = np.cumsum(np.bincount(inverse, weights=weights[used]))
+        targets = cumulative[-1] * np.arange(1, n_bins) / n_bins
+        above = np.clip(np.searchsorted(cumulative, targets), 1, len(distinct) - 1)
+        # The boundary whose cumulative weight is nearest to the target: heavy ties stay whole.
+        nearer_below = targets - cumulative[above - 1] <= cumulative[above] - targets
+        boundaries = np.unique(np.where(nearer_below, above, above + 1))
+        boundaries = boundaries[boundaries < len(distinct)]
+    lower, upper = distinct[boundaries - 1], distinct[boundaries]
+    # Halving first cannot overflow; where the two halves round to the lower value, cut at the upper.
+    middle = lower / 2 + upper / 2
+    return np.where((middle > lower) & (middle < upper), middle, upper)
+
+
 def pkid_bins(total: float) -> int:
     """Return the number of bins by proportional discretisation: as many as rows in each."""
     return max(int(np.sqrt(total)), 1)

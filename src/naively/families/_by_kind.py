@@ -101,6 +101,10 @@ class Undecided(Family):
         needed = [summary.lenient for family in self.families for summary in family.summaries]
         return tuple(dict.fromkeys((*needed, *PROBES.values())))
 
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether any of the families may have pseudo-counts."""
+        return any(family.takes_smoothing(weighed) for family in self.families)
+
     def estimate(self, *statistics: Any, smoothing: Any) -> Any:
         """There is none: a fitted model knows the family."""
         raise NotImplementedError  # pragma: no cover

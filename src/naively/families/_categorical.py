@@ -18,8 +18,8 @@ from naively.families._linear import logs_and_zeros, refuse_infinite_weights
 from naively.families._numbers import against
 from naively.families._posteriors import Posteriors, dirichlets, log_marginal, prior_counts, refuse_prior_from_data
 from naively.families._uncertainty import Uncertain, independent, looked_up
-from naively.families.base import READS_LABELS, Estimate, Family, LeftOut, Member, Parameters
-from naively.smoothing import Smoothing, smoothed_frequencies
+from naively.families.base import READS_LABELS, Estimate, EvidenceReader, Family, LeftOut, Member, Parameters
+from naively.smoothing import Lidstone, Smoothing, StackedMEstimate, smoothed_frequencies
 from naively.statistics._counts import Counts, frequencies_without, merged_labels
 from naively.statistics._information import counted
 from naively.statistics.base import Summary
@@ -121,6 +121,17 @@ class Categorical(Family):
     def _lasting(self, statistics: Counts) -> list[tuple[Label, ...]]:
         """The values of each column that count even if the last row that has them is taken away."""
         return self._known_in(statistics)
+
+    def weighed_by(self, reader: EvidenceReader, *statistics: Any, smoothing: Any) -> None:
+        """The counts themselves, where the smoothing is chosen as they are weighed."""
+        if isinstance(smoothing, StackedMEstimate):
+            reader.of_counts(self.with_known(statistics[0]))
+        else:
+            super().weighed_by(reader, *statistics, smoothing=smoothing)
+
+    def followed_as(self, smoothing: Any) -> str | None:
+        """Its counts, where every value has one pseudo-count."""
+        return "labels" if isinstance(smoothing, Lidstone) and type(self) is Categorical else None
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

@@ -34,7 +34,9 @@ class Codes(Categorical):
 
     Notes
     -----
-    A number that is neither below the largest learnt nor declared gives no evidence, like a missing cell.
+    A number that is neither below the largest learnt nor declared gives no evidence, like a missing cell. What is no
+    code (-5, 0.5) is refused once the model is asked: values are counted alike for all families of categories, so that
+    another one can still be set.
 
     Examples
     --------

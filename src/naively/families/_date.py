@@ -15,7 +15,7 @@ from naively.families import _information
 from naively.families._categorical import Categorical
 from naively.families._gaussian import Gaussian
 from naively.families._uncertainty import Uncertain, independent, looked_up
-from naively.families.base import Count, Estimate, Family, Gap, LeftOut, Parameters
+from naively.families.base import Count, Estimate, EvidenceReader, Family, Gap, LeftOut, Parameters
 from naively.smoothing import Smoothing
 from naively.statistics._calendar import N_CELLS, NAMES, Calendar, cells_of, part_of
 from naively.statistics.base import Summary
@@ -127,6 +127,19 @@ class Date(Family):
                 said[place][:, cells_of(part).start + np.array(values, dtype=np.int64)] = found.tables[place][:, :-2]
         trend = self._trend.estimate(*tables[:-1], smoothing=smoothing) if TREND in self.parts else None
         return DateEstimate(self.parts, trend, tuple(said), np.zeros((n_classes, n_columns)))
+
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether its estimates have pseudo-counts: the values of its parts have."""
+        return bool(self.cyclic)
+
+    def weighed_by(self, reader: EvidenceReader, *statistics: Any, smoothing: Any) -> None:
+        """The trend as its family gives it, and the other parts as labels, each with a weight of its own."""
+        if TREND in self.parts:
+            self._trend.weighed_by(reader, *statistics[:-1], smoothing=smoothing)
+        reader.of_parts(self.cyclic, TREND not in self.parts, statistics[-1], smoothing)
+
+    def with_parts(self, estimate: Any, parts: tuple[FloatArray, ...], missing: FloatArray) -> Estimate:
+        return DateEstimate(self.parts, estimate, parts, missing)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

@@ -87,6 +87,10 @@ class Gamma(Family):
         spread = np.maximum(spread, np.maximum(self.floor * spread_of_all, noise))
         return GammaEstimate(shape_of(spread), mean, np.asarray(spread_of_all > noise))
 
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether its estimates have pseudo-counts: a density has none."""
+        return False
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:

@@ -171,6 +171,15 @@ class Gaussian(Family):
             freedom = np.broadcast_to(freedom.sum(axis=axes, keepdims=True), weight.shape)
         return np.asarray(np.where(freedom > 0, scatter / np.where(freedom > 0, freedom, 1.0), 0.0))
 
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether its estimates have pseudo-counts: a density has none."""
+        return False
+
+    def followed_as(self, smoothing: Any) -> str | None:
+        """Its own weight, mean and scatter, where no other column or class has a part in the variance."""
+        alone = self.ties == "none" and self.rule in ("column", "absolute") and self.interval is None
+        return "normal" if alone and type(self) is Gaussian else None
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:

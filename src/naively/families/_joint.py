@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from naively._checks import require_number
 from naively._table.labels import positions_in, recoded
 from naively._table.table import Kind, Table
-from naively.errors import GapError, InputError, ParameterError, brief
+from naively.errors import GapError, InputError
 from naively.families._joint_draws import Together, joint_draws
 from naively.families._joint_normal import Densities, Normals, Rule, known_of
 from naively.families._joint_table import MOST_KEPT, Marginal, ProductTable
@@ -27,96 +26,19 @@ from naively.statistics._joint import JointSums, cell_key
 from naively.statistics.base import Summary
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
+if TYPE_CHECKING:
+    from naively.families._factors import Joint
+
+READ_TOGETHER = (
+    "it is read together with others, and a recipe that weighs evidence gives every column a weight of its own. Use "
+    "recipe='textbook'"
+)
+
 UNKNOWN = -2
 """The code of a label that the factor has not learnt; -1 is that of a missing cell."""
 
 MOST_DESCRIBED = 10_000
 """Tables over more combinations are described by those that occurred."""
-
-
-@dataclass(frozen=True)
-class Joint:
-    """Columns that are one factor, without any independence between them.
-
-    Labels have one table over all combinations of their values, per class, and one smoothing over the whole product.
-    Numbers have a multivariate normal density: a mean vector and a covariance per class. Where both are members, the
-    numbers have a mean and a covariance for each combination of labels: ``P(d | y) N(x | mean_dy, covariance_dy)``.
-
-    Parameters
-    ----------
-    *columns : str or int
-        The members, by name or position.
-    ties : "none", "class" or "all", default="none"
-        Which covariances are distinct: one per class and combination of labels, one per class, or a single one.
-    ddof : 0 or 1, default=0
-        Divide the scatter by n - ddof: 0 is maximum likelihood, 1 the unbiased estimate.
-    floor : float, default=1e-9
-        The least variance in any direction, where each number is measured in its own standard deviation over all
-        classes. It keeps the density of columns that determine one another finite.
-
-    Notes
-    -----
-    A member is read as labels or as numbers, as the column would be alone; ``families={"code": "categorical"}`` makes
-    labels of numbers, and ``Categorical([...])`` declares values. No other families can be joined.
-
-    A row with a missing member is not counted in the factor. In prediction, missing members and labels that were never
-    learnt are marginalised exactly: summed over, or integrated out.
-
-    The covariance of p numbers takes rows that weigh p + 2. A combination with less takes the covariance of its class
-    within combinations; a class with less, that of all classes; if all are too few, the variances alone. A combination
-    that a class never had takes the class's mean and covariance, whatever the combination.
-
-    Examples
-    --------
-    Exclusive or: neither column says anything alone.
-
-    >>> from naively import NaiveBayes
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["same", "other", "other", "same"]
-    >>> NaiveBayes("textbook", families="categorical").fit(X, y).predict_proba([[0, 1]])
-    array([[0.5, 0.5]])
-    >>> model = NaiveBayes("textbook", families="categorical", factors=[Joint(0, 1)], smoothing=0.5).fit(X, y)
-    >>> model.predict_proba([[0, 1]])
-    array([[0.75, 0.25]])
-    """
-
-    columns: tuple[str | int, ...]
-    ties: Literal["none", "class", "all"] = "none"
-    ddof: Literal[0, 1] = 0
-    floor: float = 1e-9
-
-    def __init__(self, *columns: str | int, ties: Any = "none", ddof: Any = 0, floor: float = 1e-9):
-        if not columns or not all(
-            isinstance(column, (str, int, np.integer)) and not isinstance(column, bool) for column in columns
-        ):
-            raise ParameterError(
-                f"Joint(...) takes the names or positions of its columns, as in Joint('a', 'b'); got {brief(columns)}."
-            )
-        if ties not in ("none", "class", "all"):
-            raise ParameterError(f"Joint(ties) must be 'none', 'class' or 'all', got {brief(ties)}.")
-        if ddof not in (0, 1):
-            raise ParameterError(f"Joint(ddof) must be 0 or 1, got {brief(ddof)}.")
-        require_number("Joint(floor)", floor, at_least=1e-12)
-        plain = tuple(column if isinstance(column, str) else int(column) for column in columns)
-        for name, value in (("columns", plain), ("ties", ties), ("ddof", ddof), ("floor", floor)):
-            object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        shown = [repr(column) for column in self.columns]
-        shown += [
-            f"{name}={getattr(self, name)!r}"
-            for name, usual in (("ties", "none"), ("ddof", 0), ("floor", 1e-9))
-            if getattr(self, name) != usual
-        ]
-        return f"Joint({', '.join(shown)})"
-
-    @classmethod
-    def name(cls) -> str:
-        """What it is called in model files."""
-        return "joint"
-
-    def options(self) -> dict[str, Any]:
-        """The options by name."""
-        return {"columns": list(self.columns), "ties": self.ties, "ddof": self.ddof, "floor": self.floor}
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,6 +108,14 @@ class JointFamily(Family):
         """The sums among the declared values, too."""
         pairs = zip(sums.categories, self.declared, strict=True)
         return sums.with_categories(tuple(merged_labels(seen, declared or ()) for seen, declared in pairs))
+
+    def unweighable(self) -> str:
+        """Every column has a weight of its own, and these are one factor."""
+        return READ_TOGETHER
+
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether there are labels, whose combinations have pseudo-counts."""
+        return bool(self.labels)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

@@ -183,6 +183,10 @@ class Kernel(Family):
         """The logarithm of the unit in which the values were measured; scores have none."""
         return 0.0 if self.scores else exponent * float(np.log(2))
 
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether its estimates have pseudo-counts: a density has none."""
+        return False
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, moments: Moments, histograms: Histograms, *, smoothing: Smoothing) -> LeftOut:

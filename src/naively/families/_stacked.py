@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from naively.families._curves import Curve, Curves
 from naively.families._densities import FAMILIES, Sample
 from naively.families._gaussian import Gaussian
 from naively.families._stacking import StackedColumn, stack
-from naively.families.base import Family, LeftOut
+from naively.families.base import EvidenceReader, Family, LeftOut
 from naively.smoothing import Smoothing
 from naively.statistics._histogram import Histograms
 from naively.statistics._information import standardised_gap
@@ -94,6 +94,14 @@ class Stacked(Family):
                 stack(Sample(histogram.values(), histogram.counts, *exact), self.densities, monotone=self.monotone)
             )
         return columns
+
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether its estimates have pseudo-counts: a density has none."""
+        return False
+
+    def weighed_by(self, reader: EvidenceReader, *statistics: Any, smoothing: Any) -> None:
+        """The densities, which are mixed where they are weighed."""
+        reader.of_densities(self.densities, *statistics, monotone=self.monotone)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

@@ -121,6 +121,10 @@ class StudentT(Family):
         variance = np.maximum(within / np.maximum(freedom, 1.0), floor)
         return student_predictive(weight, mean, scatter, center, variance, self.prior_rows, self.prior_shape)
 
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether its estimates have pseudo-counts: a density has none."""
+        return False
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, statistics: Moments, *, smoothing: Smoothing) -> LeftOut:

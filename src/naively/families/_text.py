@@ -26,7 +26,7 @@ from naively.families._text_options import (
 )
 from naively.families._text_views import DrawnView, TokenView, WeighedView
 from naively.families._text_without import left_out_views
-from naively.families.base import Estimate, Family, LeftOut, TokenWeights
+from naively.families.base import Estimate, EvidenceReader, Family, LeftOut, TokenWeights
 from naively.smoothing import Lidstone, Smoothing, smoothed_frequencies
 from naively.statistics._tokens import Tokens, TokenTable, Vocabulary
 from naively.statistics.base import Summary
@@ -245,6 +245,23 @@ class Text(Family):
         if not self.idf:
             return np.ones(len(table.vocabulary))
         return np.asarray(np.log(np.maximum(table.observed.high.sum() / table.document_frequency, 1.0)))
+
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether tokens have pseudo-counts: where evidence is weighed, scores of several kinds are pooled instead."""
+        return not weighed
+
+    def unweighable(self) -> str | None:
+        """The options that only say something where evidence is not weighed."""
+        if self.event == "multinomial" and not self.idf:
+            return None
+        return (
+            f"a recipe that weighs evidence pools scores of its own, so Text(event={self.event!r}, idf={self.idf}) "
+            "means nothing to it. Leave these out, or use recipe='textbook'"
+        )
+
+    def weighed_by(self, reader: EvidenceReader, *statistics: Any, smoothing: Any) -> None:
+        """The tokens of each view, whose scores are pooled where they are weighed."""
+        reader.of_tokens(self.views, statistics, self.min_count)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

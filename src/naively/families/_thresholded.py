@@ -115,6 +115,10 @@ class Thresholded(Family):
             return ThresholdedTables(inside, self)
         return ThresholdedEstimate(inside, self)
 
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether the family inside has pseudo-counts."""
+        return self.family.takes_smoothing(weighed)
+
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, *statistics: Any, smoothing: Smoothing) -> LeftOut:

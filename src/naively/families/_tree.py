@@ -14,7 +14,7 @@ import numpy as np
 from naively._table.table import Kind, Table
 from naively.errors import ForgetError, InputError
 from naively.families._bins import names_of_bins
-from naively.families._joint import Block, block_reader, read_together
+from naively.families._joint import READ_TOGETHER, Block, block_reader, read_together
 from naively.families._joint_draws import Together, tree_draws
 from naively.families._posteriors import log_marginal, prior_counts, refuse_prior_from_data
 from naively.families._uncertainty import Uncertain
@@ -33,7 +33,7 @@ LARGEST_TABLE_BYTES = 2 << 30
 
 @dataclass(frozen=True, repr=False)
 class TreeFamily(Family):
-    """The family of all columns of a `TAN` model.
+    """A `Tree` that knows its columns: the family of all of its members.
 
     Parameters
     ----------
@@ -92,6 +92,10 @@ class TreeFamily(Family):
         arcs = maximum_spanning_tree(np.where(counted.together(), information, -np.inf), self.root)
         tables = [counted.table(parent, child, smoothing) for parent, child in arcs]
         return TreeEstimate(self, counted.categories, information, arcs, tables)
+
+    def unweighable(self) -> str:
+        """Every column has a weight of its own, and these are one factor."""
+        return READ_TOGETHER
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -244,6 +244,25 @@ class LeftOut:
     sparse: Callable[[Any, IntArray, FloatArray], FloatArray] | None = None
 
 
+class EvidenceReader(Protocol):
+    """What a recipe that weighs evidence takes from a family, in one of these forms."""
+
+    def of_estimate(self, family: Any, statistics: Sequence[Any], smoothing: Any) -> None:
+        """Columns that say what the family estimates."""
+
+    def of_densities(self, densities: tuple[str, ...], moments: Any, histograms: Any, monotone: int = 0) -> None:
+        """Columns of numbers that say what a mixture of densities does, monotone if need be."""
+
+    def of_parts(self, parts: Sequence[str], first: bool, calendar: Any, smoothing: Any) -> None:
+        """Columns of dates, of which months, weekdays and hours are labels; `first` tells that a cell is known."""
+
+    def of_counts(self, counts: Any) -> None:
+        """Columns of labels, whose counts of all values are smoothed towards those of all classes."""
+
+    def of_tokens(self, views: Any, tokens: Sequence[Any], min_count: float) -> None:
+        """Columns of texts, with the tokens of each view that occur so often."""
+
+
 @dataclass(frozen=True)
 class Family:
     """Base of the families. A family is a value: its options, and nothing learnt."""
@@ -301,6 +320,29 @@ class Family:
     def with_declared(self, labels: tuple[Label, ...] | None) -> Family:
         """The family of a column whose type declares these values (None: it declares none)."""
         return self
+
+    def followed_as(self, smoothing: Any) -> str | None:
+        """What sums follow its columns record by record, "normal" or "labels"; None where a record changes more."""
+        return None
+
+    # -- Weighing -------------------------------------------------------------------------------------------------
+
+    def takes_smoothing(self, weighed: bool) -> bool:
+        """Whether its estimates have pseudo-counts, where evidence is weighed or where it is not."""
+        return True
+
+    def unweighable(self) -> str | None:
+        """Why a recipe that weighs evidence cannot read its columns so; None where it can."""
+        return None
+
+    def weighed_by(self, reader: EvidenceReader, *statistics: Any, smoothing: Any) -> None:
+        """Give a recipe that weighs evidence what it weighs: the estimate and its leave-one-out, or what is finer."""
+        reader.of_estimate(self, statistics, smoothing)
+
+    def with_parts(self, estimate: Any, parts: tuple[FloatArray, ...], missing: FloatArray) -> Estimate:
+        """A weighed estimate with what the parts of dates say, (classes, cells) each: only dates have any."""
+        found: Estimate = estimate
+        return found
 
     # -- Questions that take the statistics or the options --------------------------------------------------------
 

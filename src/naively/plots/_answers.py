@@ -147,7 +147,7 @@ def plot_evidence(explanation: Any, row: int | None = None, ax: Axes | None = No
     probability = 100 / (1 + 2.0 ** -np.clip(total, -1000, 1000))
     label = terms[0][3]
     axes.set_title(f"{label}: {_percent(probability)}%", fontsize="medium")
-    axes.set_xlabel(f"\u2190 against {label} \u00b7 bits \u00b7 for {label} \u2192")
+    axes.set_xlabel(f"\u2190 against \u00b7 bits for {label} \u2192")
     styled(axes, "x")
     axes.tick_params(axis="y", length=0)
     return axes

@@ -83,8 +83,3 @@ def wrapped(labels: Sequence[Any], width: int = 22) -> list[str]:
     """
     texts = [f"{label:g}" if isinstance(label, float) else str(label) for label in labels]
     return ["\n".join(textwrap.wrap(text, width, max_lines=3, placeholder="\u2026")) or text for text in texts]
-
-
-def per_class(n_classes: int) -> list[str]:
-    """The colours of so many classes."""
-    return [colour_of(code) for code in range(n_classes)]

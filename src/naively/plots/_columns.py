@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively._checks import position_of
 from naively._report.grid import bins, counted
 from naively._report.sources import Sources
-from naively._schema import position_of
 from naively._table.table import ArrayTable
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError

@@ -114,7 +114,7 @@ def plot_importance(model: NaiveBayes, by: str = "information", most: int = 20, 
     units = {"information": "information on the class (bits)", "likelihood_ratio": "likelihood ratio G"}
     axes.set_xlabel(units.get(by, by))
     for place, score in zip(places, scores, strict=True):
-        beside = {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
+        beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(f"{score:.3g}", (max(score, 0.0), place), fontsize="x-small", **beside)
     axes.margins(x=0.12, y=0.02)
     axes.set_xlim(left=0)

@@ -2,9 +2,9 @@
 // which multiply float64 at twice the rate of the other units: scores = [t, t * t] @ coefficients, t being the distances
 // of the cells to the anchors of their columns.
 //
-// A warp multiplies GROUPS times 16 rows at a time, by coefficients that it reads once for all. Four lanes have a row, and each of them copies 16 bytes of it at a time to a place
+// A warp multiplies 16 rows at a time. Four lanes have a row, and each of them copies 16 bytes of it at a time to a place
 // of its own in shared memory, STAGES copies ahead of the one that it works on; no thread waits for another. One product
-// takes one cell of each lane, of two rows, and its square. The coefficients come from shared memory in the order in which the
+// takes one cell of each lane, of two rows, and its square. Coefficients come from shared memory in the order in which the
 // lanes read them.
 //
 // The host puts before the source, beside the names of cells.cuh:
@@ -15,8 +15,6 @@
 
 #define THREADS 128
 #define LOWEST __longlong_as_double(0xfff0000000000000LL)  // minus infinity
-#define GROUPS 2
-#define HALVES (2 * GROUPS)              // rows of which a lane has cells
 #define VECTOR (16 / (int)sizeof(TYPE))  // cells of one copy
 #define STEP (4 * VECTOR)                // columns that the four lanes of a row copy at once
 
@@ -83,41 +81,37 @@ __device__ __forceinline__ bool is_no_number(TYPE cell) {
 #endif
 }
 
-// Whether any cell is: nothing else, times zero, is not zero.
-__device__ __forceinline__ bool has_no_number(const Cells (&now)[HALVES]) {
+// Whether any cell of two copies is: nothing else, times zero, is not zero.
+__device__ __forceinline__ bool has_no_number(const Cells (&now)[2]) {
 #if FLOATS && HALF == 0
     TYPE nothing = 0;
 #pragma unroll
-    for (int i = 0; i < HALVES * VECTOR; i++) nothing = fma(now[i / VECTOR].cell[i % VECTOR], (TYPE)0, nothing);
+    for (int i = 0; i < 2 * VECTOR; i++) nothing = fma(now[i / VECTOR].cell[i % VECTOR], (TYPE)0, nothing);
     return nothing != nothing;
 #else
     bool any = false;
 #pragma unroll
-    for (int i = 0; i < HALVES * VECTOR; i++) any |= is_no_number(now[i / VECTOR].cell[i % VECTOR]);
+    for (int i = 0; i < 2 * VECTOR; i++) any |= is_no_number(now[i / VECTOR].cell[i % VECTOR]);
     return any;
 #endif
 }
 
-// Add what the columns of a step say. Where a cell is no number its place in `unknown` tells (a row's VECTOR bits, then
-// those of the row 8 below, and so on): its distance is 0, and so it says nothing here.
+// Add what the columns of a step say for 16 rows. Where a cell is no number its place in `unknown` tells (a row's VECTOR
+// bits, then those of the row 8 below): its distance is 0, and so it says nothing here.
 template <bool SOME_UNKNOWN> __device__ __forceinline__ void add_step(
-    double (&c)[GROUPS][TILES][4], const Cells (&now)[HALVES], unsigned unknown, const double* anchors, const double2* coefficients
+    double (&c)[TILES][4], const Cells (&now)[2], unsigned unknown, const double* anchors, const double2* coefficients
 ) {
 #pragma unroll
     for (int e = 0; e < VECTOR; e++) {
-        double t[HALVES];
+        double t[2];
 #pragma unroll
-        for (int h = 0; h < HALVES; h++) {
+        for (int h = 0; h < 2; h++) {
             t[h] = as_double(now[h].cell[e]) - anchors[e];
             if (SOME_UNKNOWN && (unknown >> (h * VECTOR + e) & 1)) t[h] = 0.0;
         }
 #pragma unroll
-        for (int tile = 0; tile < TILES; tile++) {
-            const double2 b = coefficients[(e * TILES + tile) * 32];
-#pragma unroll
-            for (int g = 0; g < GROUPS; g++)
-                multiply(c[g][tile], t[2 * g], t[2 * g + 1], t[2 * g] * t[2 * g], t[2 * g + 1] * t[2 * g + 1], b);
-        }
+        for (int tile = 0; tile < TILES; tile++)
+            multiply(c[tile], t[0], t[1], t[0] * t[0], t[1] * t[1], coefficients[(e * TILES + tile) * 32]);
     }
 }
 
@@ -127,8 +121,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
     const double* __restrict__ prior, int n_classes, int finish, int64* __restrict__ bad, int* __restrict__ n_impossible,
     OUT* __restrict__ out
 ) {
-    extern __shared__ uint4 room[];  // copies (STAGES, HALVES, THREADS)
-    double2* coefficients = (double2*)(room + STAGES * HALVES * THREADS);  // (columns of a step, TILES, 32), of t and of t * t
+    extern __shared__ uint4 room[];  // copies (STAGES, 2, THREADS)
+    double2* coefficients = (double2*)(room + STAGES * 2 * THREADS);  // (columns of a step, TILES, 32), of t and of t * t
     const int n_steps = (n_columns + STEP - 1) / STEP, lane = threadIdx.x & 31, quarter = lane & 3;
     double* anchors = (double*)(coefficients + n_steps * VECTOR * TILES * 32);  // (columns)
     const int chunk = blockIdx.y * 8 * TILES, n = min(8 * TILES, n_classes - chunk);
@@ -142,18 +136,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
     for (int i = threadIdx.x; i < n_steps * STEP; i += THREADS) anchors[i] = i < n_columns ? column_anchors[i] : 0.0;
     __syncthreads();
 
-    const int64 n_groups = (n_rows + 16 * GROUPS - 1) / (16 * GROUPS), stride = (int64)gridDim.x * (THREADS / 32);
+    const int64 n_groups = (n_rows + 15) / 16, stride = (int64)gridDim.x * (THREADS / 32);
     int64 group = (int64)blockIdx.x * (THREADS / 32) + (threadIdx.x >> 5);
     int64 next_group = group;
     int next_step = 0, next_stage = 0, stage = 0;
     auto copy_next = [&]() {
         const int column = next_step * STEP + quarter * VECTOR;
 #pragma unroll
-        for (int h = 0; h < HALVES; h++) {
-            const int64 row = next_group * 16 * GROUPS + h * 8 + (lane >> 2);
+        for (int h = 0; h < 2; h++) {
+            const int64 row = next_group * 16 + h * 8 + (lane >> 2);
             const bool there = row < n_rows && column < n_columns;  // zeros else
             const TYPE* from = there ? cells + row * row_stride + column : cells;
-            const unsigned to = (unsigned)__cvta_generic_to_shared(room + (next_stage * HALVES + h) * THREADS + threadIdx.x);
+            const unsigned to = (unsigned)__cvta_generic_to_shared(room + (next_stage * 2 + h) * THREADS + threadIdx.x);
             asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0) : "memory");
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
@@ -162,22 +156,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
     };
     for (int i = 0; i < STAGES - 1; i++) copy_next();
     for (; group < n_groups; group += stride) {
-        double c[GROUPS][TILES][4];
+        double c[TILES][4];
 #pragma unroll
         for (int tile = 0; tile < TILES; tile++)
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 const int k = tile * 8 + 2 * quarter + i;
-                const double start = k < n ? base[chunk + k] : 0.0;
-#pragma unroll
-                for (int g = 0; g < GROUPS; g++) c[g][tile][i] = c[g][tile][2 + i] = start;
+                c[tile][i] = c[tile][2 + i] = k < n ? base[chunk + k] : 0.0;
             }
         for (int step = 0; step < n_steps; step++) {
             copy_next();
             asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
-            Cells now[HALVES];
+            Cells now[2];
 #pragma unroll
-            for (int h = 0; h < HALVES; h++) now[h].bits = room[(stage * HALVES + h) * THREADS + threadIdx.x];
+            for (int h = 0; h < 2; h++) now[h].bits = room[(stage * 2 + h) * THREADS + threadIdx.x];
             if (++stage == STAGES) stage = 0;
             const double* my_anchors = anchors + step * STEP + quarter * VECTOR;
             const double2* b = coefficients + step * VECTOR * TILES * 32 + lane;
@@ -187,33 +179,33 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
             }
             unsigned unknown = 0;
 #pragma unroll
-            for (int i = 0; i < HALVES * VECTOR; i++) unknown |= (unsigned)is_no_number(now[i / VECTOR].cell[i % VECTOR]) << i;
+            for (int i = 0; i < 2 * VECTOR; i++) unknown |= (unsigned)is_no_number(now[i / VECTOR].cell[i % VECTOR]) << i;
             add_step<true>(c, now, unknown, my_anchors, b);
             for (int other = 0; other < 4; other++) {  // what a column says of its anchor was in the start: take it out
                 const unsigned bits = __shfl_sync(~0u, unknown, (lane & ~3) | other);
 #pragma unroll
-                for (int h = 0; h < HALVES; h++) {
+                for (int h = 0; h < 2; h++) {
                     for (int e = 0; e < VECTOR; e++) {
                         if (!(bits >> (h * VECTOR + e) & 1)) continue;
                         const int64 column = step * STEP + other * VECTOR + e;
-                        const int64 row = group * 16 * GROUPS + h * 8 + (lane >> 2);
+                        const int64 row = group * 16 + h * 8 + (lane >> 2);
                         if (other == quarter && !is_missing(cells[row * row_stride + column]))
                             atomicMin(bad, row * n_columns + column);
 #pragma unroll
                         for (int i = 0; i < 2 * TILES; i++) {
                             const int k = i / 2 * 8 + 2 * quarter + i % 2;
-                            if (k < n) c[h / 2][i / 2][h % 2 * 2 + i % 2] -= constants[column * n_classes + chunk + k];
+                            if (k < n) c[i / 2][h * 2 + i % 2] -= constants[column * n_classes + chunk + k];
                         }
                     }
                 }
             }
         }
 #pragma unroll
-        for (int h = 0; h < HALVES; h++) {
-            const int64 row = group * 16 * GROUPS + h * 8 + (lane >> 2);
+        for (int h = 0; h < 2; h++) {
+            const int64 row = group * 16 + h * 8 + (lane >> 2);
             double score[2 * TILES];
 #pragma unroll
-            for (int i = 0; i < 2 * TILES; i++) score[i] = c[h / 2][i / 2][h % 2 * 2 + i % 2];
+            for (int i = 0; i < 2 * TILES; i++) score[i] = c[i / 2][h * 2 + i % 2];
             OUT answer[2 * TILES];
 #pragma unroll
             for (int i = 0; i < 2 * TILES; i++) answer[i] = (OUT)(isnan(score[i]) ? LOWEST : score[i]);  // NaN: inf - inf
