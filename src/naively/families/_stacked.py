@@ -101,7 +101,8 @@ class Stacked(Family):
 
     def weighed_by(self, reader: EvidenceReader, *statistics: Any, smoothing: Any) -> None:
         """The densities, which are mixed where they are weighed."""
-        reader.of_densities(self.densities, *statistics, monotone=self.monotone)
+        moments, histograms = statistics
+        reader.of_densities(self.densities, moments, histograms, self.monotone)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
