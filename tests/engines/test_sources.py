@@ -144,7 +144,7 @@ def test_a_source_that_cannot_annotate_says_so() -> None:
 
 def test_a_tree_whose_bins_the_first_rows_would_choose_is_refused() -> None:
     parts, whole = [_some(0, 2), _some(2, 6)], ROWS
-    with pytest.raises(InputError, match="TAN cuts numbers into bins of equal weight"):
+    with pytest.raises(InputError, match="cuts numbers into bins of equal weight"):
         TAN().fit(iter(parts), "kind")
     at_once = TAN().fit(whole, "kind")
     assert TAN().fit(iter([whole]), "kind").statistics_ == at_once.statistics_

@@ -144,7 +144,7 @@ class Table:
         return values.dtype.kind == "f" and bool(np.isnan(values).all())
 
     def as_numbers(self, position: int) -> Table:
-        """The same with a column of text read as numbers; a cell that is none is refused."""
+        """The table with a column of text read as numbers; a cell that is none is refused."""
         raise NotImplementedError  # pragma: no cover
 
     def as_dates(self, position: int, kind: Kind) -> Table:

@@ -195,7 +195,7 @@ class AdditiveModel:
         return Reweighted(self.log_prior + self.bias, self.terms)
 
     def reweighted(self, prior_scale: float, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> Reweighted:
-        """The same estimates with other coefficients."""
+        """The model with other coefficients, and the estimates that it has."""
         fitted = Coefficients(prior_scale, bias, weights, effects)
         terms = [term for term in fold_terms(self.sources, self.bases, self.indicators, fitted) if not term.is_silent()]
         return Reweighted(prior_scale * self.log_prior + bias, terms)

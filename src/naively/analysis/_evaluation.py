@@ -91,7 +91,8 @@ def evaluate(
         A `NaiveBayes`, or any classifier of scikit-learn that gives probabilities.
     X, y, sample_weight
         Rows whose class is known, as in `NaiveBayes.fit`, held out from those that were learnt. Without X, the rows
-        that the model has kept, each judged by what the others say (`NaiveBayes.loo`): there, "textbook" has none.
+        that the model has kept, each judged by what the others say (`NaiveBayes.loo`): there, "textbook" has none. Rows
+        that are alike are kept as one, which weighs as much as all of them.
 
     Returns
     -------

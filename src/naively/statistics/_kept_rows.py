@@ -307,14 +307,14 @@ def add_number_hashes(hashes: AnyArray, block: FloatArray, salts: AnyArray) -> N
 
 
 def add_label_hashes(hashes: AnyArray, codes: IntArray, label_bits: AnyArray, salt: Any) -> None:
-    """The same for a column of labels, from their codes (-1: missing)."""
+    """Add to each row's hash that of its label in a column, given as codes (-1: missing)."""
     with np.errstate(over="ignore"):
         bits = np.append(mixed(label_bits ^ salt), np.uint64(0))
         hashes += bits[codes]
 
 
 def add_text_hashes(hashes: AnyArray, texts: Sequence[str | None], salt: Any) -> None:
-    """The same for a column of texts (None: missing)."""
+    """Add to each row's hash that of its text in a column (None: missing)."""
     bits = np.array([0 if text is None else int(text_hash(text)) for text in texts], dtype=np.uint64)
     known = np.array([text is not None for text in texts], dtype=bool)
     with np.errstate(over="ignore"):
