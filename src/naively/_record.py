@@ -23,6 +23,8 @@ TYPES: dict[str, list[str]] = {
     "truth": ["boolean", "null"],
     "label": ["string", "null"],
     "text": ["string", "null"],
+    "date": ["string", "null"],
+    "time": ["string", "null"],
     "mixed": ["string", "number", "boolean", "null"],
     "empty": ["string", "number", "boolean", "null"],
 }

@@ -2,8 +2,9 @@
 
 The rules of inference: numbers are numeric, whatever their type or storage; booleans, text and categorical types are
 categorical, but text with many words is prose (`naively._table.read.is_prose` has the rule); a column that mixes text
-and numbers must be told (``families={"column": "categorical"}``); a column without a single known cell waits
-for the first batch that has one. A column that is to be ignored stays one of which nothing is known.
+and numbers must be told (``families={"column": "categorical"}``); dates and times of day are read part by part
+(`naively.families.Date`), durations are numbers; a column without a single known cell waits for the first batch that
+has one. A column that is to be ignored stays one of which nothing is known.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import numpy as np
 
 from naively._checks import position_of
 from naively._read_only import read_only_property
+from naively._table.dates import clock_of_texts, dates_of_seconds
 from naively._table.table import ArrayTable, Kind, SparseTable, Table
-from naively.errors import InputTypeError, ParameterError, SchemaError, brief, listed, warn
-from naively.families import ByKind, Family, as_family
+from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief, listed, warn
+from naively.families import ByKind, Date, Family, as_family
 from naively.statistics.base import Summary, in_words
 from naively.typing import IntArray, Label
 
@@ -28,6 +30,8 @@ HELD = {
     "truth": "booleans",
     "label": "text or categories",
     "text": "prose",
+    "date": "dates",
+    "time": "times of day",
     "mixed": "values of several types",
     "empty": "nothing",
 }
@@ -108,6 +112,7 @@ class Schema:
     def of_table(cls, table: Table, families: Sequence[Family | None]) -> Schema:
         """The schema of a first table, with the families that read its columns."""
         kinds = _kinds_read(table.kinds, families)
+        kinds, families = _with_dates(table, range(table.n_columns), kinds, families)
         summaries = summaries_of(table.names, kinds, families)
         declared = declared_by(table, table.names, range(table.n_columns), families)
         return cls(tuple(table.names), kinds, summaries, table.named, declared, table.set_aside)
@@ -136,6 +141,30 @@ class Schema:
             same order", the usual case.
         """
         return self._of_learnt_kinds(table, self._located(table))
+
+    def with_dates(self, table: Table, positions: IntArray | None) -> Table:
+        """A table with its texts read as dates where the model has dates."""
+        for place in self._dates:
+            position = place if positions is None else int(positions[place])
+            if position >= 0 and table.kinds[position] in ("label", "text"):
+                table = table.as_dates(position, self.kinds[place])
+        return table
+
+    def as_learnt(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Cells that were kept, by column, as they can be read again: seconds as the dates that they stand for."""
+        dates = {self.names[place]: self.kinds[place] for place in self._dates}
+        return {
+            name: dates_of_seconds(cells, dates[name]) if name in dates else cells for name, cells in columns.items()
+        }
+
+    @cached_property
+    def _dates(self) -> list[int]:
+        """The positions of the columns that hold dates or times of day and are not read as mere labels."""
+        return [
+            place
+            for place, kind in enumerate(self.kinds)
+            if kind in ("date", "time") and any(summary.kind == "calendar" for summary in self.summaries[place])
+        ]
 
     def _located(self, table: Table) -> IntArray | None:
         names = self._names_for(table)
@@ -196,6 +225,7 @@ class Schema:
         """Read columns as what the model has learnt of them, and refuse those whose cells changed their nature."""
         if self._all_numeric and isinstance(table, (ArrayTable, SparseTable)):
             return table, positions
+        table = self.with_dates(table, positions)
         parsed: list[str] = []
         for place, before in enumerate(self.kinds):
             position = place if positions is None else int(positions[place])
@@ -249,6 +279,7 @@ class Schema:
         )
         families = assign(self.names, kinds)
         kinds = _kinds_read(kinds, families)
+        kinds, families = _with_dates(table, there, kinds, families)
         found = summaries_of(self.names, kinds, families)
         summaries = tuple(old or new for old, new in zip(self.summaries, found, strict=True))
         declared = merged_declarations(self.declared, declared_by(table, self.names, there, families))
@@ -282,6 +313,26 @@ def _kinds_read(kinds: Sequence[Kind], families: Sequence[Family | None]) -> tup
     if None not in families:
         return tuple(kinds)
     return tuple("empty" if family is None else kind for kind, family in zip(kinds, families, strict=True))
+
+
+def _with_dates(
+    table: Table, positions: Sequence[int], kinds: tuple[Kind, ...], families: Sequence[Family | None]
+) -> tuple[tuple[Kind, ...], Sequence[Family | None]]:
+    """What the columns hold, and their families, where text is to be read as dates or times of day."""
+    asked = [
+        place
+        for place, (kind, family) in enumerate(zip(kinds, families, strict=True))
+        if kind in ("label", "text") and family is not None and family.reads_dates
+    ]
+    if not asked:
+        return kinds, families
+    held, told = list(kinds), list(families)
+    for place in asked:
+        family = families[place]
+        assert family is not None
+        held[place] = clock_of_texts(table.labels(positions[place])[1])
+        told[place] = family.for_column(held[place])
+    return tuple(held), told
 
 
 def _compatible(before: Kind, now: Kind) -> bool:
@@ -405,6 +456,7 @@ def assign_families(
             _inferred(name, kind, families.numbers, families.of_truths() if kind == "truth" else families.labels, None)
             for name, kind in zip(names, kinds, strict=True)
         ]
+        inferred = _resolved(inferred, kinds, families.numbers)
         if families.counts is None and families.binary is None:
             return inferred
         chosen = ("number",) if families.binary is None else ("number", "truth")
@@ -415,23 +467,69 @@ def assign_families(
     if families is None or isinstance(families, Mapping):
         given = _given_families(names, families or {})
         numeric, categorical, text = defaults.numeric, defaults.categorical, defaults.text
-        return [
+        chosen_by_name = [
             given[place] if place in given else _inferred(name, kind, numeric, categorical, text)
             for place, (name, kind) in enumerate(zip(names, kinds, strict=True))
         ]
-    return [as_family(families)] * len(names)
+        return _resolved(chosen_by_name, kinds, numeric)
+    return _resolved([as_family(families)] * len(names), kinds, defaults.numeric)
+
+
+def _resolved(families: list[Family | None], kinds: Sequence[Kind], numeric: Family) -> list[Family | None]:
+    """The families, told what their columns hold and how numbers are read, where they want to know."""
+    if not any(family is not None and family.reads_dates for family in families):
+        return families
+    return [
+        family.for_column(kind, numeric) if family is not None and family.reads_dates else family
+        for family, kind in zip(families, kinds, strict=True)
+    ]
+
+
+def with_monotone(names: Sequence[str], families: list[Family | None], monotone: Any) -> list[Family | None]:
+    """The families, with those of the columns that are to be monotone told so.
+
+    Parameters
+    ----------
+    names, families : sequences
+        The columns.
+    monotone : mapping or None
+        By column name or position 1 or -1: the log-odds of the second class rise, or fall, with the number.
+    """
+    if monotone is None:
+        return families
+    if not isinstance(monotone, Mapping):
+        raise ParameterError(f"monotone must be a dict by column of 1 and -1, got {brief(monotone)}.")
+    index = {name: position for position, name in enumerate(names)}
+    told = list(families)
+    for key, sign in monotone.items():
+        place = position_of(key, index, "monotone")
+        if isinstance(sign, bool) or not isinstance(sign, (int, np.integer)) or sign not in (-1, 1):
+            raise ParameterError(f"monotone[{key!r}] must be 1 (rising) or -1 (falling), got {sign!r}.")
+        family = families[place]
+        if family is None:
+            continue
+        try:
+            told[place] = family.with_monotone(int(sign))
+        except GapError as gap:
+            raise ParameterError(
+                f"monotone names the column {names[place]!r}, which {family.name()!r} reads: it {gap.reason}. Numbers "
+                "that Stacked() reads can be monotone, as they are in the recipes 'fast' and 'auto'."
+            ) from gap
+    return told
 
 
 def _inferred(name: str, kind: Kind, numeric: Family, categorical: Family, text: Family | None) -> Family | None:
     if kind == "mixed":
         raise InputTypeError(
-            f"Column {name!r} mixes text with numbers or booleans. Convert it to one type, or say "
+            f"Column {name!r} mixes text with numbers, booleans or dates. Convert it to one type, or say "
             f'families={{"{name}": "categorical"}} to take each value as a category.'
         )
     if kind == "empty":
         return None
     if kind == "text" and text is not None:
         return text
+    if kind in ("date", "time"):
+        return Date()
     return numeric if kind == "number" else categorical
 
 

@@ -20,7 +20,7 @@ from naively._options import with_options
 from naively._progress import told
 from naively._read_only import in_c_order
 from naively._record import plain_notes, record_schema
-from naively._schema import Schema, assign_families, ignored_places, summaries_of
+from naively._schema import Schema, assign_families, ignored_places, summaries_of, with_monotone
 from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
@@ -35,7 +35,7 @@ from naively._scoring.decision import (
     share,
 )
 from naively._scoring.explained_cells import WIDE, explained_cells
-from naively._scoring.explained_tokens import strongest_tokens
+from naively._scoring.explained_tokens import parts_of_dates, strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
@@ -49,6 +49,7 @@ from naively._table.target import read_rows, read_target
 from naively._weighing.auto import refuse_unread_smoothing, refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
+from naively.analysis._bootstrap import bootstrapped_bounds
 from naively.analysis._check import Seen, checked_rows, warn_of_asked, warn_of_learnt, warn_of_source
 from naively.analysis._contrast import Contrast
 from naively.analysis._credible import certain, credible_bounds, uncertain_prior
@@ -204,6 +205,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ignore : list of str or int, optional
         Columns to leave out, by name or position, such as identifiers; ``families={"client_id": "ignore"}`` says the
         same of one. Nothing is learnt or kept of them, and they need not be there when the model is asked.
+    monotone : dict, optional
+        By column name or position 1 or -1: the log-odds of the second of two classes never fall, or never rise, as the
+        number rises, for example ``{"duration": 1}``. In "fast" and "auto", and wherever `Stacked` reads the column.
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, fits its experts on all of them and the weights of
@@ -254,6 +258,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """All that was learnt; a model that is not fitted has none."""
 
     ignore: ColumnsLike | None = None  # of subclasses that have no such parameter
+    monotone: Mapping[Any, int] | None = None
     verbose: bool = False
 
     def __init__(
@@ -266,6 +271,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior: PriorLike = "estimated",
         prior_smoothing: SmoothingLike | None = None,
         ignore: ColumnsLike | None = None,
+        monotone: Mapping[Any, int] | None = None,
         kept_rows: int | None = None,
         n_threads: int | None = None,
         verbose: bool = False,
@@ -277,6 +283,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.prior = prior
         self.prior_smoothing = prior_smoothing
         self.ignore = ignore
+        self.monotone = monotone
         self.kept_rows = kept_rows
         self.n_threads = n_threads
         self.verbose = verbose
@@ -750,7 +757,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A table as it is counted, what to count of it, and where the columns stand in it."""
         recipe = as_recipe(self.recipe)
         if schema is None:
-            return table, self._first_schema(table, recipe, weights), None
+            first = self._first_schema(table, recipe, weights)
+            return first.with_dates(table, None), first, None
         if not forgets and all(factor.columns for factor in self._factors(recipe)):  # not joined once and for all
             schema = schema.widened(table)
         table, positions = schema.matched(table)
@@ -759,7 +767,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def assign(names: Any, kinds: Any) -> list[Family | None]:
             return self._assigned(recipe, names, kinds, known.cuts)
 
-        return table, schema.completed(table, positions, assign), positions
+        schema = schema.completed(table, positions, assign)
+        return schema.with_dates(table, positions), schema, positions
 
     def _first_schema(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> Schema:
         self._smoothings(table.names, recipe)  # a bad parameter is refused before any work
@@ -771,6 +780,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _refuse_unweighable(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
         """Refuse families and smoothings that mean nothing to a recipe that weighs evidence."""
+        if recipe.pooled and self.monotone:
+            raise ParameterError(
+                f"monotone means nothing to the recipe {self.recipe!r}, which pools the columns' evidence with experts "
+                "that read several columns at once, and these bend. Use recipe='auto'."
+            )
         if recipe.tempering is not None:
             refuse_unweighable(names, families)
             ignored = ignored_places(names, self.families, self.ignore)
@@ -1605,7 +1619,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         terms = [place for place, name in enumerate(scorer.names) if name not in hidden]
         names = [scorer.names[place] for place in terms]
         bits = bits[:, [0, *(place + 1 for place in terms)]]
-        return explanation(X, table, positions, self.schema_.names, names, self.classes_, chosen, bits, by_token)
+        by_part = parts_of_dates(scorer, table, positions, decider.log_prior, evidence, chosen) if tokens else {}
+        columns = self.schema_.names
+        return explanation(X, table, positions, columns, names, self.classes_, chosen, bits, by_token, by_part)
 
     @of_one_state
     def check(self, X: TableLike) -> Check:
@@ -2563,7 +2579,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return BayesError(float(doubt.mean()), spread / float(np.sqrt(len(codes))), len(codes))
 
     @of_one_state
-    def credible_interval(self, X: TableLike, level: float = 0.95) -> FloatArray:
+    def credible_interval(self, X: TableLike, level: float = 0.95, n_draws: int = 32) -> FloatArray:
         """Between which bounds each class's probability lies, given how few or many rows were learnt.
 
         Parameters
@@ -2571,6 +2587,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : as in `predict`
         level : float, default=0.95
             The probability that the bounds are to hold.
+        n_draws : int, default=32
+            How often a recipe that weighs evidence is estimated anew, on its kept rows under random weights: the time
+            that this takes is so many times that of the first answer. The draws are the same in every call.
 
         Returns
         -------
@@ -2579,11 +2598,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Notes
         -----
-        In closed form: the log-odds of the class against the rest are taken for normal, with the mean and variance that
-        the posterior of the parameters gives. They hold for a column model that is right,
-        and for columns that are independent; they say nothing of what else may be wrong. Only for recipe "textbook"
-        with `Gaussian`, `StudentT`, `Categorical`, `Bernoulli`, `Poisson`, `Multinomial` and `Binned` columns, with
-        `Joint` factors of labels, or of numbers that share no covariance, and for `TAN` where a parent is known.
+        In "textbook" in closed form: the log-odds of the class against the rest are taken for normal, with the mean and
+        variance that the posterior of the parameters gives. They hold for a column model that is right, and for
+        columns that are independent; they say nothing of what else may be wrong. For `Gaussian`, `StudentT`,
+        `Categorical`, `Bernoulli`, `Poisson`, `Multinomial`, `Binned` and `Date` columns, with `Joint` factors of
+        labels, or of numbers that share no covariance, and for `TAN` where a parent is known.
+
+        In "fast" and "auto" by a Bayesian bootstrap of the kept rows, see `naively.analysis._bootstrap`: how much all
+        that was estimated, densities, weights and prior, would differ with other rows. The bounds are about the
+        model's own answer, so what it shrinks or cannot say is not in them. Of a model that has learnt more rows than
+        it keeps they are wider than need be. "strong" has none.
 
         Examples
         --------
@@ -2600,7 +2624,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
             raise ParameterError(f"credible_interval(level) must be a number between 0 and 1, got {level!r}.")
+        require_whole("credible_interval(n_draws)", n_draws, at_least=2)
         table, positions, _, _ = self._ready(X, None)
+        recipe = as_recipe(self.recipe)
+        if recipe.tempering is not None and not recipe.pooled:
+            return bootstrapped_bounds(self, table, positions, float(level), int(n_draws))
         self._require_density("credible_interval")
         given = self._given_prior()
         if given is None or (isinstance(given, str) and given == "estimated"):
@@ -2608,7 +2636,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             prior = uncertain_prior((weight + self._prior_rule().pseudo_counts(weight, self.classes_.tolist()))[0])
         else:
             prior = certain(log_prior(self.class_prior_))
-        recipe = as_recipe(self.recipe)
         families, smoothings = self._checked_families(recipe), self._smoothings(self.schema_.names, recipe)
         deviations = float(ndtri(0.5 + level / 2))
         return credible_bounds(
@@ -2669,6 +2696,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.factors,
             self.prior_smoothing,
             self.ignore,
+            self.monotone,
             self.kept_rows,
         )
 
@@ -2759,7 +2787,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         families = assign_families(names, kinds, self.families, recipe, by_kind)
         for place in ignored:
             families[place] = None
-        return families, ignored
+        return with_monotone(names, families, self.monotone), ignored
 
     def _factors(self, recipe: Recipe) -> tuple[JoinedColumns, ...]:
         """The columns that are joined."""

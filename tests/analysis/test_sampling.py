@@ -175,8 +175,9 @@ def test_weighed_evidence_is_no_distribution(recipe):
     for ask in (model.sample, model.bayes_error, lambda: model.score_samples(SKEWED)):
         with pytest.raises(RecipeError, match="Use recipe='textbook'"):
             ask()
-    with pytest.raises(RecipeError, match="credible_interval needs a model that is a distribution"):
-        model.credible_interval(SKEWED)
+    if recipe == "strong":
+        with pytest.raises(RecipeError, match="credible_interval needs a model that is a distribution"):
+            model.credible_interval(SKEWED)
 
 
 @pytest.mark.parametrize("family", [Stacked(), Kernel(scores=True)])

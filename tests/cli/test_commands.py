@@ -346,6 +346,20 @@ def test_csv_files_need_no_data_frame_library():
     assert len(pd.read_csv("out.csv")) == len(TEST)
 
 
+def test_dates_in_text_are_declared(folder):
+    lines = [
+        f"2024-{1 + row % 12:02}-{1 + row % 28:02}T{row % 24:02}:30,{'day' if 6 <= row % 24 < 18 else 'night'}"
+        for row in range(240)
+    ]
+    (folder / "calls.csv").write_text("\n".join(["when,kind", *lines]), encoding="utf-8")
+    naively("fit", "calls.csv", "-t", "kind", "--families", "when=date", "-o", "calls.json")
+    assert load("calls.json").schema_.kinds == ("date",)
+    asked = "when\n2024-05-01 09:10\n2024-05-01 23:10\n"
+    answers = read(naively("predict", "calls.json", "-", "--bare", input=asked).stdout)
+    assert answers["prediction"].tolist() == ["day", "night"]
+    assert "hour 9" in naively("explain", "calls.json", "-", input=asked).stdout
+
+
 def test_advice_is_given_in_options(folder):
     rows = "".join(f"c{row},{row % 7},{'ab'[row % 2]}\n" for row in range(120))
     (folder / "ids.csv").write_text("client key,n,target\n" + rows)

@@ -19,6 +19,7 @@ REASONS = {
     "moments": "sums of numbers and of their squares",
     "counts": "how often each label occurs",
     "histogram": "its cells follow the numbers as they come, and a GROUP BY would have to know them before",
+    "calendar": "months, weekdays and hours are taken from dates here, by one rule for all time zones",
     "joint": "sums over combinations of several columns and products of numbers, which no plan asks for yet",
     "tokens": "texts are cut into tokens by rules of this package, which a database does not have",
     KEPT: "rows are chosen by a hash of all their cells, which is that of this package",

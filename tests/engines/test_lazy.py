@@ -209,12 +209,21 @@ def test_kinds_are_those_of_the_table_reader(as_lazy):
     assert head_table(frame, first_rows(frame)).kinds == read_table(table).kinds
 
 
-def test_dates_are_refused_as_in_a_table(as_lazy):
-    for cells in ([date(2024, 1, 1)] * 400, [None] * 300 + [date(2024, 1, 1)] * 100):
+def test_dates_are_read_as_in_a_table(as_lazy):
+    days = [date(2024, 1 + row % 12, 1 + row % 28) for row in range(100)]
+    for cells in (days * 4, [None] * 300 + days):
         table = pa.table({"day": pa.array(cells, pa.date32())})
         frame = nw.from_native(as_lazy(table))
-        with pytest.raises(InputTypeError, match=r"'day' has the type Date, which no family reads.*days since"):
-            head_table(frame, first_rows(frame))
+        assert head_table(frame, first_rows(frame)).kinds == read_table(table).kinds == ("date",)
+        rows = table.append_column("class", pa.array([f"c{place % 3}" for place in range(400)]))
+        lazily, eagerly = (NaiveBayes("textbook").fit(given, "class") for given in (as_lazy(rows), rows))
+        assert lazily.statistics_ == eagerly.statistics_
+
+
+def test_durations_are_numbers_as_in_a_table():
+    lasted = pa.table({"lasted": pa.array([1, 2, 3, 4], pa.duration("s")), "class": ["a", "b", "a", "b"]})
+    lazily = NaiveBayes("textbook").fit(pl.from_arrow(lasted).lazy(), "class")
+    assert lazily.statistics_ == NaiveBayes("textbook").fit(lasted, "class").statistics_
 
 
 def test_what_is_sent_is_logged(as_lazy, caplog):

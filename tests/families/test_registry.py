@@ -1,6 +1,7 @@
 """What every family must do, over all that are registered; and that a family which does not is found out."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -20,8 +21,11 @@ COUNTS = rng.poisson(3.0, 40).tolist()
 LABELS = rng.choice(["red", "green", "blue"], 40).tolist()
 TEXTS = [" ".join(rng.choice(["free", "prize", "lunch", "at", "noon", "now"], 5)) for _ in range(40)]
 
+DATES = [datetime(2023, 1, 1) + timedelta(hours=int(hours)) for hours in rng.integers(0, 24 * 600, 40)]
+
 VALUES = {
     "categorical": LABELS,
+    "date": DATES,
     "codes": COUNTS,
     "text": TEXTS,
     **dict.fromkeys(("bernoulli", "complement", "multinomial", "poisson"), COUNTS),

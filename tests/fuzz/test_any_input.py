@@ -5,6 +5,7 @@ import os
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -148,7 +149,8 @@ def test_answers_are_probabilities_or_errors_of_ours(name, X):
 def test_questions_about_rows(name, X, method):
     model = fitted(name)
     if hasattr(model, method):
-        ends_well(getattr(model, method), X)
+        few = {"n_draws": 2} if method == "credible_interval" else {}
+        ends_well(partial(getattr(model, method), **few), X)
 
 
 @every_model

@@ -12,7 +12,7 @@ from naively._table.table import ArrayTable
 from naively.engines._local import LocalEngine
 from naively.engines.base import Target
 from naively.errors import ParameterError, SchemaError
-from naively.families import Bernoulli, Binned, Categorical, Gaussian, Joint, Kernel, Multinomial, Poisson, Text
+from naively.families import Bernoulli, Binned, Categorical, Date, Gaussian, Joint, Kernel, Multinomial, Poisson, Text
 from naively.statistics._moments import Moments
 from naively.statistics._plain import sum_to_dict
 from naively.statistics._registry import STATISTICS, empty_table
@@ -35,6 +35,7 @@ PARAMETERS = {
             (Gaussian(), Gaussian()),
         )
     ],
+    "calendar": [{"families": Date()}],
     "tokens": [{"families": Text()}],
 }
 
@@ -54,7 +55,10 @@ def parts(draw):
 def fitted(kind, parameters, rows):
     x, z, y = zip(*rows, strict=True)
     cells = {"x": x, "z": z}
-    if kind == "tokens":
+    if kind == "calendar":
+        days = [np.datetime64("2024-02-27T22", "h") + 50 * day for day in range(5)]
+        cells = {name: [None if value == 5 else days[value] for value in column] for name, column in cells.items()}
+    elif kind == "tokens":
         cells = {name: [" ".join(WORDS[: 1 + place % 4]) for place in column] for name, column in cells.items()}
     else:
         cells = {name: [None if value == 5 else value for value in column] for name, column in cells.items()}

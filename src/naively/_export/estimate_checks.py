@@ -13,6 +13,8 @@ from naively._schema import Schema
 from naively._table.labels import label_order
 from naively._text.analyzer import Analyzer
 from naively._weighing.scorer import PooledScorer
+from naively.families._date import PARTS, TREND
+from naively.statistics._calendar import N_CELLS, NAMES
 from naively.statistics._plain import ascends, label_from, require
 from naively.typing import AnyArray
 
@@ -140,6 +142,21 @@ def _family_term(part: Any, known: Known) -> bool:
     return bool(part.kind == "numbers" and part.weights.shape == (known.n_classes, len(part.source.columns)))
 
 
+def _part_term(part: Any, known: Known) -> bool:
+    inside = part.kind == "part" and 0 <= part.column < known.n_columns and part.part in NAMES
+    return inside and part.table.shape == (known.n_classes, len(NAMES[part.part]))
+
+
+def _date_estimate(part: Any, known: Known) -> bool:
+    n_columns = len(part.tables)
+    fits = part.missing.shape == (known.n_classes, n_columns) and n_columns > 0
+    fits &= all(table.shape == (known.n_classes, N_CELLS) for table in part.tables)
+    fits &= set(part.parts) <= set(PARTS) and (part.trend is not None) == (TREND in part.parts)
+    if not fits or part.trend is None:
+        return fits
+    return bool(part.trend.evidence(np.ones((1, n_columns))).shape == (1, n_columns, known.n_classes))
+
+
 def _reweighted(part: Any, known: Known) -> bool:
     return _by_class(known, part.start)
 
@@ -264,6 +281,8 @@ CHECKS: dict[str, Callable[[Any, Known], bool]] = {
     "Term": _term,
     "TextTerm": _text_term,
     "FamilyTerm": _family_term,
+    "PartTerm": _part_term,
+    "DateEstimate": _date_estimate,
     "Reweighted": _reweighted,
     "Rescaling": _rescaling,
     "JointGaussian": _joint_gaussian,

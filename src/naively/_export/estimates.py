@@ -8,6 +8,7 @@ must pass the check of its kind, and the whole must answer for a few rows before
 from __future__ import annotations
 
 import base64
+import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -62,7 +63,7 @@ OF_OURS = (
         text.WeighedText,
         text_pool.TextPool,
     ),
-    *(terms.Term, terms.TextTerm, terms.FamilyTerm, additive.Reweighted, experts.AdditiveExpert),
+    *(terms.Term, terms.TextTerm, terms.FamilyTerm, terms.PartTerm, additive.Reweighted, experts.AdditiveExpert),
     *(experts.GaussianExpert, joint_gaussian.JointGaussian, joint_gaussian.JointMoments, joint_gaussian.Rescaling),
     *(forest.ForestExpert, trees.Features, trees.Trees, words.WordExpert, words.WordFeatures),
     *(pool.LogPool, strong.BoostedCells, strong.StrongModel),
@@ -333,6 +334,9 @@ def _probing_cells(kind: str, labels: Sequence[Any]) -> list[Any]:
         return [None, 1.0, 1e6] if not labels else [None, float(labels[0]), float(labels[-1])]
     if kind == "truth":
         return [None, True, False]
+    if kind in ("date", "time"):
+        dates = [datetime.datetime(1969, 12, 31, 23), datetime.datetime(2024, 2, 29, 12)]
+        return [None, *(date.time() if kind == "time" else date for date in dates)]
     if kind == "empty":
         return [None, None, None]
     known = [label for label in labels if isinstance(label, str)]

@@ -18,7 +18,7 @@ def export_gaps() -> list[tuple[str, str, str]]:
     ('the recipe "strong"', 'everywhere')
     """
     without_table = NO_TABLE
-    prose = [name for name in sorted(FAMILIES) if name in ("text", "thresholded")]
+    prose = [name for name in sorted(FAMILIES) if name in ("date", "text", "thresholded")]
     return [
         ('the recipe "strong"', EVERYWHERE, POOLED.reason),
         ("factors that join columns: `Joint`, `TAN`, `JointBayes`", EVERYWHERE, JOINED.reason),

@@ -87,7 +87,7 @@ VERSION = 2
 READ = (1, 2)
 """The versions that are read; what the first did not have is computed when it is asked for."""
 
-YOUNGER = frozenset({"ignore", "verbose"})
+YOUNGER = frozenset({"ignore", "monotone", "verbose"})
 """Parameters that files written before there were these do not have."""
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024
@@ -105,7 +105,7 @@ OTHER_SYSTEMS = ("clop", "e1071", "klar", "naivebayes", "weka")
 """The models of `naively.compat`."""
 CLASS_TYPES = {"bool", "str", "object", "float16", "float32", "float64"}
 CLASS_TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
-KINDS = ("number", "truth", "label", "text", "mixed", "empty")
+KINDS = ("number", "truth", "label", "text", "date", "time", "mixed", "empty")
 
 
 # -- writing --------------------------------------------------------------------------------------------------------

@@ -225,6 +225,13 @@ def _log_odds(model: NaiveBayes, rows: Any, place: int | None, classes: list[int
 
 def _column(model: NaiveBayes, name: str, held: Any, classes: list[int], n_bins: int) -> CardColumn:
     """The bins of one column and what they are worth."""
+    family = model.families_[name]
+    if family is not None and family.reads_dates:
+        raise GapError(
+            f"Column {name!r} holds dates, which add up what their month, weekday, hour and trend say: no list of bins "
+            "has them all. Leave it out (ignore=[...]), or give the card columns of its own, such as the month.",
+            "adds up what the parts of a date say",
+        )
     if name not in held:
         raise GapError(
             f"Column {name!r} has no values to put on a card: it is text, or only its moments were kept. Leave it out "

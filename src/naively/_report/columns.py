@@ -12,6 +12,7 @@ from naively._report.numbers import logs, rounded
 from naively._report.sources import Sources
 from naively._report.words import words_of
 from naively._scoring.model import Factor
+from naively.errors import GapError
 from naively.typing import FloatArray
 
 MOST_POINTS = 400
@@ -180,9 +181,21 @@ def _words(sources: Sources, member: int, factor: Factor, place: int, room: int)
     return column
 
 
+# -- dates ------------------------------------------------------------------------------------------------------------
+
+
+def _dates(sources: Sources, member: int, _factor: Factor, _place: int, _room: int) -> dict[str, Any]:
+    """Refused: a date says what its parts say together, and no list of dates has them all."""
+    name = sources.model.schema_.names[member]
+    raise GapError(
+        f"Column {name!r} holds dates, of which no list can be shown.", "adds up what the parts of a date say"
+    )
+
+
 _KINDS: dict[str, Callable[[Sources, int, Factor, int, int], dict[str, Any]]] = {
     "label": _labels,
     "truth": _labels,
+    "part": _dates,
     "text": _words,
 }
 """How a column is shown, by the kind of its estimate's points; the others are numbers."""

@@ -117,7 +117,8 @@ class Sources:
         if kept is None or not len(kept):
             return None
         names = [name for name in self.model.schema_.names if name in kept.columns]
-        cells = zip(*(kept.columns[name].tolist() for name in names), strict=True)
+        known = self.model.schema_.as_learnt(kept.columns)
+        cells = zip(*(list(known[name]) for name in names), strict=True)
         return [dict(zip(names, row, strict=True)) for row in cells], self.model.classes_[kept.codes], kept.weights
 
     def numbers_of(self, member: int) -> tuple[FloatArray, FloatArray] | None:

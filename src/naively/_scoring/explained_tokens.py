@@ -1,4 +1,4 @@
-"""The evidence of the tokens of a text, in bits."""
+"""The evidence of the tokens of a text, and of the parts of a date, in bits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from naively._scoring.explanation import opponents
 from naively._scoring.model import Scorer, chosen_columns, text_reader
 from naively._table.table import Table
 from naively.errors import ParameterError
-from naively.typing import FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from naively._weighing.scorer import PooledScorer
@@ -46,8 +46,7 @@ def strongest_tokens(
     prose = [factor for factor in scorer.factors if factor.estimate.reads == "texts"]
     if not prose or not most:
         return {}
-    finite = np.asarray(np.isfinite(evidence).all(axis=(1, 2)) & np.isfinite(log_prior).all(axis=-1))
-    weights = opponents(log_prior, np.where(finite[:, None, None], evidence, 0.0), chosen)
+    finite, weights = _opponents(log_prior, evidence, chosen)
     named_tokens: TokenBits = {}
     for factor in prose:
         chosen_in_table = chosen_columns(factor.members, positions, scorer.n_columns)
@@ -61,6 +60,37 @@ def strongest_tokens(
                     bits = (by_token[:, chosen[row]] - by_token @ weights[row]) / math.log(2)
                     named_tokens[row, scorer.names[member]] = _strongest(names, bits, int(most))
     return named_tokens
+
+
+def parts_of_dates(
+    scorer: Scorer | PooledScorer,
+    table: Table,
+    positions: IntArray | None,
+    log_prior: FloatArray,
+    evidence: FloatArray,
+    chosen: IntArray,
+) -> TokenBits:
+    """The parts of every known date and what they say about the chosen class of their row; parameters as above."""
+    dates = [factor for factor in scorer.factors if factor.estimate.kind == "part"]
+    if not dates:
+        return {}
+    finite, weights = _opponents(log_prior, evidence, chosen)
+    named_parts: TokenBits = {}
+    for factor in dates:
+        block = table.numbers(chosen_columns(factor.members, positions, scorer.n_columns), slice(0, table.n_rows))
+        known = ~np.isnan(block) & finite[:, None]
+        for row, place in np.argwhere(known).tolist():
+            names, by_part = scorer.token_evidence(factor, place, block[row, place])
+            bits = (by_part[:, chosen[row]] - by_part @ weights[row]) / math.log(2)
+            column = scorer.names[int(factor.members[place])]
+            named_parts[row, column] = list(zip(names, bits.tolist(), strict=True))
+    return named_parts
+
+
+def _opponents(log_prior: FloatArray, evidence: FloatArray, chosen: IntArray) -> tuple[AnyArray, FloatArray]:
+    """The rows whose evidence is finite, and by what weights (rows, classes) the other classes are one opponent."""
+    finite = np.asarray(np.isfinite(evidence).all(axis=(1, 2)) & np.isfinite(log_prior).all(axis=-1))
+    return finite, opponents(log_prior, np.where(finite[:, None, None], evidence, 0.0), chosen)
 
 
 def check_most(most: int) -> None:

@@ -193,8 +193,9 @@ def explanation(
     chosen: IntArray,
     bits: FloatArray,
     named_tokens: Mapping[tuple[int, str], list[tuple[str, float]]] | None = None,
+    named_parts: Mapping[tuple[int, str], list[tuple[str, float]]] | None = None,
 ) -> Any:
-    """The bits, named: one row per table row and term; a text's also by token.
+    """The bits, named: one row per table row and term; a text's also by token, a date's by part.
 
     Parameters
     ----------
@@ -210,6 +211,8 @@ def explanation(
     bits : ndarray of shape (rows, 1 + terms)
     named_tokens : mapping, optional
         By row and column, the tokens of a text and their bits, in place of the text.
+    named_parts : mapping, optional
+        By row and column, all parts of a date and their bits, in place of the date.
     """
     n_rows, n_terms = bits.shape
     cells = {
@@ -223,23 +226,25 @@ def explanation(
         "class": np.repeat(classes[chosen], n_terms).tolist(),
         "bits": bits.ravel().tolist(),
     }
-    data = _by_token(data, named_tokens) if named_tokens else data
+    data = _in_lines(data, named_tokens, OTHER_TOKENS) if named_tokens else data
+    data = _in_lines(data, named_parts) if named_parts else data
     return as_frame({**data, "value": [_encodable(value) for value in data["value"]]}, classes, X)
 
 
-def _by_token(
-    data: dict[str, list[Any]], named_tokens: Mapping[tuple[int, str], list[tuple[str, float]]]
+def _in_lines(
+    data: dict[str, list[Any]], named: Mapping[tuple[int, str], list[tuple[str, float]]], others: str | None = None
 ) -> dict[str, list[Any]]:
-    """An explanation with a line per token in place of the line of their text; the rest stays under its column."""
+    """An explanation with a line per token or part in place of that of their cell, and one for others, if there are."""
     lines = []
     for row, column, value, label, bits in zip(*(data[field] for field in FIELDS), strict=True):
-        tokens = named_tokens.get((row, column))
+        tokens = named.get((row, column))
         if tokens is None:
             lines.append((row, column, value, label, bits))
             continue
         lines.extend((row, column, token, label, number) for token, number in tokens)
-        rest = bits - math.fsum(number for _, number in tokens)
-        lines.append((row, column, OTHER_TOKENS, label, rest))
+        if others is not None:
+            rest = bits - math.fsum(number for _, number in tokens)
+            lines.append((row, column, others, label, rest))
     return dict(zip(FIELDS, map(list, zip(*lines, strict=True)), strict=True))
 
 

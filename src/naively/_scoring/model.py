@@ -222,10 +222,10 @@ class Scorer:
             result[:, -1] = self.bias
         return result
 
-    def token_evidence(self, factor: Factor, place: int, text: str) -> tuple[list[str], FloatArray]:
-        """The tokens of a text in one of a factor's columns, and what each says, (tokens, classes)."""
+    def token_evidence(self, factor: Factor, place: int, cell: Any) -> tuple[list[str], FloatArray]:
+        """The tokens of a text, or the parts of a date, in one of a factor's columns, and what each says."""
         estimate: Any = factor.estimate
-        tokens: tuple[list[str], FloatArray] = estimate.token_evidence(place, text)
+        tokens: tuple[list[str], FloatArray] = estimate.token_evidence(place, cell)
         return tokens
 
     def _reader(self, factor: Factor, table: Table, positions: IntArray | None) -> Callable[[FloatArray, slice], None]:

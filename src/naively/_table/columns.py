@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._table.dates import encode_seconds, seconds_of_texts
 from naively._table.labels import MISSING, encode_array, is_missing
 from naively._table.table import (
     NO_INTEGER,
@@ -88,6 +89,11 @@ class Column:
         """The column with these numbers for cells."""
         return Column(self.name, "number", lambda: values, lambda: encode_array(values, f"Column {self.name!r}"))
 
+    def as_dates(self, kind: Kind) -> Column:
+        """The column with its texts read as dates, or as times of day; the first that is none is named in the error."""
+        seconds = seconds_of_texts(*self.encoded, kind, f"Column {self.name!r}")
+        return dates_column(self.name, kind, lambda: seconds)
+
     @cached_property
     def encoded(self) -> tuple[IntArray, list[Label]]:
         """Codes and labels, found once: they are counted, hashed and looked up."""
@@ -110,6 +116,11 @@ class Column:
             return [self.texts[place] for place in places]
 
         return Column(self.name, self.kind, lambda: self.numbers[places], labels, self.declared, cells)
+
+
+def dates_column(name: str, kind: Kind, seconds: Callable[[], FloatArray]) -> Column:
+    """A column of dates or times of day, given as seconds: see `naively._table.dates`."""
+    return Column(name, kind, seconds, lambda: encode_seconds(seconds(), kind))
 
 
 class ColumnsTable(Table):
@@ -188,6 +199,11 @@ class ColumnsTable(Table):
     def as_numbers(self, position: int) -> Table:
         columns = list(self.columns)
         columns[position] = columns[position].as_numbers()
+        return self._with(columns, self.n_rows)
+
+    def as_dates(self, position: int, kind: Kind) -> Table:
+        columns = list(self.columns)
+        columns[position] = columns[position].as_dates(kind)
         return self._with(columns, self.n_rows)
 
     def held_within(self, positions: IntArray, largest: float) -> Table:

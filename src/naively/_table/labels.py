@@ -80,7 +80,9 @@ def _advice(value: Any) -> str:
     if isinstance(value, (bytes, bytearray)):
         return "Decode the bytes first, for example with column.decode('utf-8')."
     if isinstance(value, (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)):
-        return "Turn dates into numbers first, for example days since a reference date, month or weekday."
+        return (
+            "A column of dates alone is read as dates; turn dates that are classes, or beside other values, into text."
+        )
     if isinstance(value, (list, tuple, dict, set, np.ndarray)):
         return "Cells that hold collections are not supported: give each element a column of its own."
     if isinstance(value, (complex, np.complexfloating)):

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from naively._by_label import by_label, is_series
-from naively._table.columns import Column, ColumnsTable
+from naively._table.columns import Column, ColumnsTable, dates_column
+from naively._table.dates import clock_of, clock_of_type, seconds_of_array, seconds_of_cells, seconds_of_series
 from naively._table.device import device_table, is_on_device
 from naively._table.labels import (
     LARGEST_EXACT,
@@ -31,7 +32,7 @@ from naively._table.labels import (
 from naively._table.table import ArrayTable, Kind, SparseTable, Table, made_up_names
 from naively._text.tokenise import words
 from naively.errors import InputError, InputTypeError, SchemaError, brief, listed
-from naively.typing import AnyArray, IntArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 PROSE_CELLS = 256
 PROSE_WORDS = 8
@@ -189,13 +190,32 @@ def array_table(values: AnyArray) -> Table:
         names = made_up_names(values.shape[1])
         columns = [object_column(name, values[:, position]) for position, name in enumerate(names)]
         return ColumnsTable(columns, len(values), named=False)
-    advice = "Turn dates into numbers first." if kind in "mM" else "Decode the bytes first." if kind == "S" else ""
-    raise InputTypeError(f"X must hold numbers, booleans or text, got an array of dtype {values.dtype}. {advice}")
+    if kind in "mM":
+        return _clock_array_table(values)
+    advice = "Decode the bytes first." if kind == "S" else ""
+    raise InputTypeError(
+        f"X must hold numbers, booleans, text, dates or durations, got an array of dtype {values.dtype}. {advice}"
+    )
+
+
+def _clock_array_table(values: AnyArray) -> Table:
+    """The table of an array of durations, which are numbers, or of dates."""
+    if values.dtype.kind == "m":
+        return ArrayTable(seconds_of_array(values))
+    names = made_up_names(values.shape[1])
+    columns = [_dates_or_nothing(name, seconds_of_array(values[:, place])) for place, name in enumerate(names)]
+    return ColumnsTable(columns, len(values), named=False)
+
+
+def _dates_or_nothing(name: str, seconds: FloatArray, kind: Kind = "date") -> Column:
+    return dates_column(name, "empty" if np.isnan(seconds).all() else kind, lambda: seconds)
 
 
 def object_column(name: str, values: AnyArray) -> Column:
     """A column of arbitrary Python objects; its kind is that of its known cells."""
     kind = _kind_of_objects(values, f"Column {name!r}")
+    if kind in ("date", "time", "duration"):
+        return _clock_column(name, kind, seconds_of_cells(values.tolist()))
 
     def numbers() -> AnyArray:
         number: Any = np.longdouble if np.longdouble in map(type, values) else float
@@ -211,10 +231,18 @@ def object_column(name: str, values: AnyArray) -> Column:
     )
 
 
-def _kind_of_objects(values: AnyArray, where: str) -> Kind:
+def _clock_column(name: str, clock: Any, seconds: FloatArray) -> Column:
+    """A column of dates, of times of day, or of durations, which are numbers."""
+    if clock == "duration":
+        return Column(name, "number", lambda: seconds, lambda: encode_array(seconds, f"Column {name!r}"))
+    return dates_column(name, clock, lambda: seconds)
+
+
+def _kind_of_objects(values: AnyArray, where: str) -> Any:
+    """What a column of objects holds, or "duration"."""
     if values.dtype.kind in "UT":
         return "label"
-    kinds: set[Kind] = set()
+    kinds: set[str] = set()
     for value_type in {type(value) for value in values}:
         examples = ((row, value) for row, value in enumerate(values) if type(value) is value_type)
         row, known = next(((row, value) for row, value in examples if not is_missing(value)), (0, None))
@@ -222,6 +250,9 @@ def _kind_of_objects(values: AnyArray, where: str) -> Kind:
             continue
         if isinstance(known, (float, np.floating)):
             kinds.add("number")  # an infinite one as well, which is refused as a number
+            continue
+        if (clock := clock_of(known)) is not None:
+            kinds.add(clock)
             continue
         label = as_label(known, f"{where}, row {row}")
         kinds.add("label" if isinstance(label, str) else "truth" if isinstance(label, bool) else "number")
@@ -391,10 +422,11 @@ def _series_column(name: str, series: Any) -> Column:
         return Column(name, kind, lambda: np.empty(0), lambda: encode_series(series, where), declared, series.to_list)
     if dtype in (nw.Object, nw.Unknown):
         return object_column(name, object_array(series.to_list()))
-    advice = "Turn dates and times into numbers first (days since a reference date, month, weekday)."
+    if (clock := clock_of_type(dtype)) is not None:
+        return _clock_column(name, clock, seconds_of_series(series))
     raise InputTypeError(
-        f"{where} has the type {dtype}, which no family reads: numbers, booleans, text and categories are read. "
-        f"{advice if dtype.is_temporal() else 'Convert or drop the column.'}"
+        f"{where} has the type {dtype}, which no family reads: numbers, booleans, text, categories, dates, times and "
+        "durations are read. Convert or drop the column."
     )
 
 

@@ -16,8 +16,9 @@ from naively._table.labels import LARGEST_EXACT, encode_array
 from naively.errors import InputError, InputTypeError
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
-Kind = Literal["number", "truth", "label", "text", "mixed", "empty"]
-"""What a column holds: numbers, booleans, names or categories, prose, several of these, or nothing known at all."""
+Kind = Literal["number", "truth", "label", "text", "date", "time", "mixed", "empty"]
+"""What a column holds: numbers, booleans, names or categories, prose, dates with or without a time, times of day,
+several of these, or nothing known at all. Durations are numbers, of seconds."""
 
 NO_INTEGER = np.iinfo(np.int64).min
 """What `integers` gives for a cell that is missing."""
@@ -145,6 +146,13 @@ class Table:
     def as_numbers(self, position: int) -> Table:
         """The table with a column of text read as numbers; a cell that is none is refused."""
         raise NotImplementedError  # pragma: no cover
+
+    def as_dates(self, position: int, kind: Kind) -> Table:
+        """The same with a column of text read as dates, or as times of day; a cell that is none is refused."""
+        raise InputTypeError(
+            f"Column {self.names[position]!r} must hold dates or times for its family, but it holds numbers. Convert "
+            "it, for example with pandas.to_datetime(column, unit=...), or give it another family."
+        )
 
     def without(self, position: int) -> Table:
         """The table without one column."""

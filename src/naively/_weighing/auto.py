@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from naively._weighing.categories import prior_pseudo_counts
 from naively._weighing.kept import FittedRows, fitted_rows, in_rows, sample_weights, typical_weights
 from naively._weighing.reading import read_sources
 from naively._weighing.sources import EstimatedNumbers, WeighedEstimate
-from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
+from naively._weighing.terms import Column, FamilyTerm, PartTerm, Term, TextTerm
 from naively._weighing.text import TextEvidence, WeighedText
 from naively._weighing.weights import CANDIDATES
 from naively.errors import ParameterError, SchemaError, brief
@@ -25,6 +26,7 @@ from naively.families import Estimate, Family
 from naively.families._categorical import LabelTables
 from naively.families._curves import Curve, Curves
 from naively.smoothing import Lidstone, NoSmoothing, Smoothing, as_smoothing
+from naively.statistics._calendar import N_CELLS, cells_of
 from naively.statistics._kept_rows import KeptRows
 from naively.statistics._statistics import Statistics
 from naively.typing import AnyArray, FloatArray, IntArray, Label
@@ -222,28 +224,39 @@ def _factors(
     labels: Sequence[tuple[Label, ...] | None],
 ) -> list[Factor]:
     """The model's terms as estimates: curves and tables in one factor for each family, and one for any other term."""
-    known, missing = _gathered(model)
+    known, missing, parts = _gathered(model)
     terms = [term for term in model.terms if term.kind != "missing"]
     factors = []
+
+    def factor(columns: Sequence[int], estimate: Estimate | None) -> Factor:
+        family = families[readable[columns[0]]]
+        assert family is not None
+        said, silent = [parts[column] for column in columns], [missing[column] for column in columns]
+        whole = family.with_parts(estimate, tuple(said), np.stack(silent, axis=1))
+        return Factor(family, np.array([readable[column] for column in columns], dtype=np.int64), whole)
+
     for columns in _with_one_family(families, readable, [term for term in terms if term.kind == "numeric"]):
-        knots = {term.column: term.knots for term in terms}
+        knots = {term.column: term.knots for term in terms if term.kind == "numeric"}
         curves = tuple(Curve(knots[column], known[column], missing[column]) for column in columns)
-        factors.append(_factor(families, readable, columns, Curves(curves)))
+        factors.append(factor(columns, Curves(curves)))
     for columns in _with_one_family(families, readable, [term for term in terms if term.kind == "categorical"]):
         tables = tuple(np.column_stack([known[column], missing[column]]) for column in columns)
         values = tuple(labels[column] or () for column in columns)
-        factors.append(_factor(families, readable, columns, LabelTables(values, tables, len(model.log_prior))))
+        factors.append(factor(columns, LabelTables(values, tables, len(model.log_prior))))
+    alone = [term for term in terms if isinstance(term, PartTerm) and term.column not in known]
+    together = _with_one_family(families, readable, alone)
+    factors += [factor(list(dict.fromkeys(columns)), None) for columns in together]
     for term in terms:
         if isinstance(term, TextTerm):
             assert isinstance(term.estimate, TextEvidence)
             texts = WeighedText(term.estimate, term.weights, known[term.column][:, 0], missing[term.column])
-            factors.append(_factor(families, readable, [term.column], texts))
+            factors.append(factor([term.column], texts))
         elif isinstance(term, FamilyTerm):
             assert isinstance(term.source, EstimatedNumbers)
             always = np.stack([known[column][:, 0] for column in term.columns], axis=1)
             never = np.stack([missing[column] for column in term.columns], axis=1)
             weighed = WeighedEstimate(term.source.estimate, term.weights, always, never)
-            factors.append(_factor(families, readable, term.columns, weighed))
+            factors.append(factor(term.columns, weighed))
     return factors
 
 
@@ -262,23 +275,31 @@ def _with_one_family(
     return [columns for _, columns in found]
 
 
-def _factor(
-    families: Sequence[Family | None], readable: Sequence[int], columns: Sequence[int], estimate: Estimate
-) -> Factor:
-    family = families[readable[columns[0]]]
-    assert family is not None
-    return Factor(family, np.array([readable[column] for column in columns], dtype=np.int64), estimate)
+def _gathered(
+    model: AdditiveModel,
+) -> tuple[dict[int, AnyArray], dict[int, FloatArray], defaultdict[int, FloatArray]]:
+    """One table per column for its values, what it says when missing, and what the parts of dates say.
 
-
-def _gathered(model: AdditiveModel) -> tuple[dict[int, AnyArray], dict[int, FloatArray]]:
-    """One table per column for its values, and what it says when missing: nothing, unless that tells the class."""
+    A missing cell says nothing, unless that tells the class.
+    """
     known: dict[int, AnyArray] = {}
+    first_part: dict[int, str] = {}
+    n_classes = len(model.bias)
+    parts: defaultdict[int, FloatArray] = defaultdict(lambda: np.zeros((n_classes, N_CELLS)))
     for term in model.terms:
-        for column in term.columns:
-            known.setdefault(column, term.table.copy())
-    missing = {column: np.zeros(len(model.bias)) for column in known}
+        if isinstance(term, PartTerm):
+            parts[term.column][:, cells_of(term.part)] += term.table
+            first_part.setdefault(term.column, term.part)
+        elif term.kind != "missing":
+            for column in term.columns:
+                known.setdefault(column, term.table.copy())
+    missing = {column: np.zeros(n_classes) for column in (*known, *parts)}
     for term in model.terms:
-        if term.kind == "missing":
+        if term.kind != "missing":
+            continue
+        missing[term.column] += term.table[:, 1]
+        if term.column in known:
             known[term.column][:, : term.n_values] += term.table[:, :1]  # a label never seen says nothing
-            missing[term.column] += term.table[:, 1]
-    return known, missing
+        else:
+            parts[term.column][:, cells_of(first_part[term.column])] += term.table[:, :1]
+    return known, missing, parts

@@ -10,11 +10,13 @@ import numpy as np
 
 from naively._schema import Schema
 from naively._scoring.model import grouped, statistics_of
+from naively._weighing.calendar import part_columns
 from naively._weighing.sources import LabelColumn, LabelColumns, NumberColumns, NumericColumn, ProseColumn, Source
 from naively._weighing.text import TextColumn
 from naively.errors import ParameterError
 from naively.families import Family
 from naively.smoothing import Smoothing
+from naively.statistics._calendar import Calendar
 from naively.statistics._counts import Counts
 from naively.statistics._histogram import Histograms
 from naively.statistics._moments import Moments, centred
@@ -74,13 +76,19 @@ class SourceReader:
     columns: tuple[int, ...] = ()
     sources: list[Source] = field(default_factory=list)
 
-    def of_densities(self, densities: tuple[str, ...], moments: Moments, histograms: Histograms) -> None:
-        """Columns of numbers that say what a mixture of densities does."""
+    def of_densities(
+        self, densities: tuple[str, ...], moments: Moments, histograms: Histograms, monotone: int = 0
+    ) -> None:
+        """Columns of numbers that say what a mixture of densities does, monotone if need be."""
         weight, mean, scatter = centred(moments)
         for place, (column, histogram) in enumerate(zip(self.columns, histograms.histograms, strict=True)):
             exact = (weight[:, place], mean[:, place], scatter[:, place])
             few = histogram.within(cells_within(len(self.columns), histogram.n_classes))
-            self.sources.append(NumericColumn(column, few, exact, densities))
+            self.sources.append(NumericColumn(column, few, exact, densities, monotone=monotone))
+
+    def of_parts(self, parts: Sequence[str], first: bool, calendar: Calendar, smoothing: Smoothing) -> None:
+        """Columns of dates, of which months, weekdays and hours are labels; `first` tells that a cell is known."""
+        self.sources.extend(part_columns(parts, first, smoothing, self.columns, calendar))
 
     def of_tokens(self, views: Any, tokens: Sequence[Tokens], min_count: float) -> None:
         """Columns of texts, with the tokens of each view that occur so often."""

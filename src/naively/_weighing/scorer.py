@@ -155,10 +155,10 @@ class PooledScorer:
         terms[:, -1] = total - terms.sum(axis=1)
         return terms
 
-    def token_evidence(self, factor: Factor, place: int, text: str) -> tuple[list[str], FloatArray]:
-        """The tokens of a text in one of a factor's columns, and what each says, (tokens, classes)."""
+    def token_evidence(self, factor: Factor, place: int, cell: Any) -> tuple[list[str], FloatArray]:
+        """The tokens of a text, or the parts of a date, in one of a factor's columns, and what each says."""
         estimate: Any = factor.estimate
-        names, said = estimate.token_evidence(place, text)
+        names, said = estimate.token_evidence(place, cell)
         return names, said * self.model.pool.expert_weights[0]
 
     def _extra_names(self) -> list[str]:

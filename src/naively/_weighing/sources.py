@@ -93,7 +93,7 @@ class Source(ABC):
 class NumericColumn(Source):
     """A column that `Stacked` reads: its histogram, n, mean and scatter of each class, and which densities.
 
-    `typical` is what a row of each class typically weighs.
+    `typical` is what a row of each class typically weighs; `monotone` is that of `Stacked`.
     """
 
     column: int
@@ -101,6 +101,7 @@ class NumericColumn(Source):
     moments: tuple[FloatArray, FloatArray, FloatArray]
     densities: tuple[str, ...]
     typical: FloatArray | float = 1.0
+    monotone: int = 0
 
     @property
     def columns(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -118,7 +119,7 @@ class NumericColumn(Source):
     def stacked(self) -> StackedColumn:
         """The mixture of densities."""
         sample = Sample(self.histogram.values(), self.histogram.counts, *self.moments)
-        return stack(sample, self.densities, self.typical)
+        return stack(sample, self.densities, self.typical, self.monotone)
 
     def prepared(self, columns: Sequence[Column], rows: FittedRows, typical: FloatArray, prior: FloatArray) -> Source:
         source = replace(self, typical=typical)
@@ -133,6 +134,8 @@ class NumericColumn(Source):
         return self.stacked.leave_one_out(self.histogram.cell_of(columns[self.column][1]), codes, removed, folds)[None]
 
     def bases(self, columns: Sequence[Column], fine: bool = True) -> list[Basis]:
+        if self.monotone:  # weights are not negative, so weighed evidence stays monotone; effects would bend it
+            return [no_basis]
         return [numeric_basis(self.histogram, EFFECT_BINS if fine else 0)]
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:

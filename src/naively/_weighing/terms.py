@@ -10,6 +10,7 @@ import numpy as np
 
 from naively._weighing import categories
 from naively.families._stacking import interpolate
+from naively.statistics._calendar import part_of
 from naively.typing import AnyArray, FloatArray, IntArray
 
 Column = tuple[str, AnyArray]
@@ -32,7 +33,7 @@ class Term:
 
     Parameters
     ----------
-    kind : "numeric", "categorical", "missing", "text" or "numbers"
+    kind : "numeric", "categorical", "missing", "text", "numbers" or "part"
         A curve (`table` at `knots`), a table of values whose last entry is for one never seen, or a table of
         (known, missing).
     column : int
@@ -88,6 +89,18 @@ class TextTerm(Term):
     def is_silent(self) -> bool:
         """Never: what a text says is computed from its tokens."""
         return False
+
+
+@dataclass(frozen=True)
+class PartTerm(Term):
+    """The term of a part of dates: `table` has what each month, weekday or hour says."""
+
+    part: str
+
+    def evidence(self, values: AnyArray) -> FloatArray:
+        """The evidence (classes, rows) of dates, given as seconds."""
+        places = part_of(values, self.part)
+        return np.where(places < 0, 0.0, self.table[:, places])
 
 
 class NumbersEvidence(Protocol):

@@ -270,6 +270,7 @@ def of_columns(schema: Schema, statistics: Statistics, table: Table, n_rows: int
     """
     if isinstance(table, SparseTable):
         return []
+    table = schema.with_dates(table, None)
     held, weight = values_by_column(statistics), float(statistics.class_weight.high.sum())
     findings, usual = [], []
     for position, (name, kind) in enumerate(zip(schema.names, schema.kinds, strict=True)):

@@ -63,13 +63,13 @@ def credible_bounds(
     means = np.broadcast_to(sum(part.mean for part in parts), (table.n_rows, len(statistics.classes)))
     result = np.empty((*means.shape, 2))
     for code in range(means.shape[1]):
-        log_odds, counts_for = _against_the_rest(means, code)
+        log_odds, counts_for = against_the_rest(means, code)
         spread = deviations * np.sqrt(np.asarray(sum(part.variance(counts_for) for part in parts)))
-        result[:, code, 0], result[:, code, 1] = _logistic(log_odds - spread), _logistic(log_odds + spread)
+        result[:, code, 0], result[:, code, 1] = logistic(log_odds - spread), logistic(log_odds + spread)
     return result
 
 
-def _against_the_rest(scores: FloatArray, code: int) -> tuple[FloatArray, FloatArray]:
+def against_the_rest(scores: FloatArray, code: int) -> tuple[FloatArray, FloatArray]:
     """The log-odds (rows,) of a class against the rest, and their derivatives by the scores (rows, classes)."""
     rivals = np.arange(scores.shape[1]) != code
     others, own = scores[:, rivals], scores[:, code]
@@ -85,7 +85,8 @@ def _against_the_rest(scores: FloatArray, code: int) -> tuple[FloatArray, FloatA
     return np.where(some, own - rest, alone), counts_for
 
 
-def _logistic(x: FloatArray) -> FloatArray:
+def logistic(x: FloatArray) -> FloatArray:
+    """From log-odds to probabilities."""
     from scipy.special import expit
 
     return np.asarray(expit(x))

@@ -44,8 +44,12 @@ def _nothing(columns: Sequence[str]) -> str:
 
 
 def _categorical(columns: Sequence[str]) -> str:
-    written = ", ".join(f'"{name}": "categorical"' for name in columns[:3])
-    return f"If the numbers are names, say families={{{written}{', ...' if len(columns) > 3 else ''}}}."
+    return f"If the numbers are names, say {_families(columns, 'categorical')}."
+
+
+def _families(columns: Sequence[str], family: str) -> str:
+    written = ", ".join(f'"{name}": "{family}"' for name in columns[:3])
+    return f"families={{{written}{', ...' if len(columns) > 3 else ''}}}"
 
 
 SENTENCES: dict[str, tuple[str, str, Callable[[Sequence[str]], str]]] = {
@@ -61,7 +65,10 @@ SENTENCES: dict[str, tuple[str, str, Callable[[Sequence[str]], str]]] = {
     "date as text": (
         "holds dates as text",
         "hold dates as text",
-        lambda _: "Each date is a category of its own: turn them into dates or numbers.",
+        lambda columns: (
+            "Each date is a category of its own: turn them into dates or, if they are written as 2024-02-29, say "
+            f"{_families(columns, 'date')}."
+        ),
     ),
     "code": ("holds numbers that look like codes", "hold numbers that look like codes", _categorical),
     "stand-in": (

@@ -7,7 +7,7 @@ from naively.cli._cells import Written
 from naively.cli._reading import Source, require_file
 from naively.errors import ParameterError
 
-AS_TEXT = ("label", "text")
+AS_TEXT = ("label", "text", "date", "time")
 
 
 def load_model(path: str) -> NaiveBayes:

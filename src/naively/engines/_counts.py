@@ -37,7 +37,7 @@ def count_categories(
     tables = [Sum.zeros((rows.n_classes, 0)) for _ in names]
     kinds = ["empty" if position < 0 else rows.table.kind(position) for position in positions.tolist()]
     numeric = [place for place, kind in enumerate(kinds) if kind in ("number", "truth")]
-    by_label = [place for place, kind in enumerate(kinds) if kind in ("label", "text", "mixed")]
+    by_label = [place for place, kind in enumerate(kinds) if kind in ("label", "text", "date", "time", "mixed")]
     if numeric:
         low, size, found = _windowed(rows, positions[numeric])
         for place, first, width, table in zip(numeric, low.tolist(), size.tolist(), found, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from naively._table.columns import Column, ColumnsTable
+from naively._table.dates import clock_of_type
 from naively._table.read import PROSE_CELLS, read_table
 from naively._table.table import Kind, Table, require_rows
 from naively.engines._lazy_rows import CLASS, answer, collected, lazy_rows
@@ -89,8 +90,9 @@ def kind_of_type(name: str, dtype: Any) -> Kind:
             f"Column {name!r} has a type that says nothing of its cells ({dtype}), and the first of them are missing. "
             "Cast the column to a number, a boolean or text."
         )
-    advice = "Turn dates and times into numbers first (days since a reference date, month, weekday)."
+    if (clock := clock_of_type(dtype)) is not None:
+        return "number" if clock == "duration" else clock
     raise InputTypeError(
-        f"Column {name!r} has the type {dtype}, which no family reads: numbers, booleans, text and categories are "
-        f"read. {advice if dtype.is_temporal() else 'Convert or drop the column.'}"
+        f"Column {name!r} has the type {dtype}, which no family reads: numbers, booleans, text, categories, dates, "
+        "times and durations are read. Convert or drop the column."
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from naively._schema import Schema
+from naively._table.dates import clock_of_type
 from naively._table.target import set_aside
 from naively.engines._arrow import Read, as_pieces, needed_columns, require_target
 from naively.engines._lazy import PUSHED, lazy_statistics
@@ -63,7 +64,7 @@ class LazySource(Source):
             table = table if name is None else set_aside(table, name, where)[0]
         schema, positions = plan.schema_of(table)
         there = {summary.kind for summary in schema.by_summary} <= self.counts_there
-        if plan.kept_rows or not there or not _same_kinds(schema, table, positions):
+        if plan.kept_rows or not there or not _same_kinds(schema, table, positions) or _has_clock(frame, table.names):
             return None
         rows = lazy_rows(frame, table.names, plan.y, plan.sample_weight)
         return schema, lazy_statistics(rows, schema, positions, table)
@@ -110,6 +111,12 @@ def _same_kinds(schema: Schema, table: Any, positions: Any) -> bool:
         kind == "number" and place >= 0 and table.kind(place) in ("label", "text")
         for kind, place in zip(schema.kinds, where, strict=True)
     )
+
+
+def _has_clock(frame: Any, names: Sequence[str]) -> bool:
+    """Whether a column holds dates, times or durations, which become numbers here."""
+    schema = frame.collect_schema()
+    return any(clock_of_type(schema[name]) is not None for name in names)
 
 
 def polars_pieces(native: Any) -> Iterator[Any]:

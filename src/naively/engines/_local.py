@@ -13,6 +13,7 @@ import numpy as np
 
 from naively._schema import Schema
 from naively._table.table import Table
+from naively.engines._calendar import count_calendars
 from naively.engines._counts import count_categories
 from naively.engines._histogram import count_histograms
 from naively.engines._joint import Members, sum_jointly
@@ -34,6 +35,7 @@ COUNTERS: dict[str, Counter] = {
     "moments": sum_powers,
     "counts": count_categories,
     "histogram": count_histograms,
+    "calendar": count_calendars,
     "tokens": count_tokens,
 }
 """How each kind of statistics is counted here; joint ones, which share encoded columns, by `sum_jointly`."""

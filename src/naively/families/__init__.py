@@ -17,6 +17,7 @@ from naively.families._by_kind import ByKind
 from naively.families._categorical import Categorical
 from naively.families._codes import Codes
 from naively.families._complement import Complement
+from naively.families._date import Date
 from naively.families._exponential import Exponential
 from naively.families._factors import Joint, Tree
 from naively.families._gamma import Gamma
@@ -39,6 +40,7 @@ __all__ = [
     "Categorical",
     "Codes",
     "Complement",
+    "Date",
     "Estimate",
     "Exponential",
     "Family",
@@ -62,7 +64,7 @@ __all__ = [
 FAMILIES: dict[str, type[Family]] = {
     family.name(): family
     for family in (
-        *(Bernoulli, Binned, Categorical, Codes, Complement, Exponential, Gamma, Gaussian, Kernel),
+        *(Bernoulli, Binned, Categorical, Codes, Complement, Date, Exponential, Gamma, Gaussian, Kernel),
         *(Multinomial, Poisson, Stacked, StudentT, Text, Thresholded),
     )
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +34,10 @@ class Stacked(Family):
     densities : tuple of str, default=all
         Among "t" (Student-t), "pool" (Student-t, variance shared by the classes), "kde" (kernels), "kdeq" (kernels on
         normal scores), "ef5", "ef10" and "pkid" (equal-frequency bins: 5, 10, square root of the rows).
+    monotone : 1, -1 or 0, default=0
+        With 1 the log-odds of the second of two classes never fall as the number rises, with -1 they never rise: the
+        mixture is replaced by the nearest evidence of that shape, every row counted (isotonic regression). A missing
+        cell says nothing, as ever. ``NaiveBayes(monotone={"age": 1})`` sets it for a column.
 
     Notes
     -----
@@ -53,12 +57,19 @@ class Stacked(Family):
     compares_rows: ClassVar[bool] = False
 
     densities: tuple[str, ...] = DENSITIES
+    monotone: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "densities", tuple(self.densities))
         unknown = [name for name in self.densities if name not in DENSITIES]
         if unknown or not self.densities:
             raise ParameterError(f"Stacked(densities) must be some of {DENSITIES}, got {self.densities!r}.")
+        if isinstance(self.monotone, bool) or self.monotone not in (-1, 0, 1):
+            raise ParameterError(f"Stacked(monotone) must be 1, -1 or 0, got {self.monotone!r}.")
+
+    def with_monotone(self, sign: int) -> Stacked:
+        """The family whose evidence rises (1) or falls (-1) with the number."""
+        return replace(self, monotone=sign)
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 
@@ -79,7 +90,9 @@ class Stacked(Family):
         columns = []
         for place, histogram in enumerate(histograms.histograms):
             exact = (weight[:, place], mean[:, place], scatter[:, place])
-            columns.append(stack(Sample(histogram.values(), histogram.counts, *exact), self.densities))
+            columns.append(
+                stack(Sample(histogram.values(), histogram.counts, *exact), self.densities, monotone=self.monotone)
+            )
         return columns
 
     def takes_smoothing(self, weighed: bool) -> bool:
@@ -88,7 +101,8 @@ class Stacked(Family):
 
     def weighed_by(self, reader: EvidenceReader, *statistics: Any, smoothing: Any) -> None:
         """The densities, which are mixed where they are weighed."""
-        reader.of_densities(self.densities, *statistics)
+        moments, histograms = statistics
+        reader.of_densities(self.densities, moments, histograms, self.monotone)
 
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 

@@ -8,11 +8,12 @@ That needs the (cell, class) pairs with their counts only, never the rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from naively._kernels.reference import share_between
+from naively.errors import ParameterError
 from naively.families._densities import FAMILIES, KERNEL_MARGIN, Sample, normal_scores, rescaled
 from naively.typing import FloatArray, IntArray
 
@@ -26,6 +27,8 @@ FLATNESS = 1e-9
 SHORTEST = 1e-6
 PSEUDO_COUNT = 1.0
 FILL_KNOTS = 257
+FILL_WEIGHT = 1e-3
+"""What all knots count together, in shares of the rows, where evidence is made monotone: between cells are no rows."""
 TINY = 1e-300
 LARGEST = 2.0**1022
 MANY_CLASSES = 32
@@ -122,6 +125,8 @@ class StackedColumn:
         What was removed for ``own_odds``: the weight of a row of each class.
     shares_without : function, optional
         Maps weights (folds, classes, cells) of rows to the shares (folds, families) that all other rows give.
+    shift : float64 array (classes, cells), optional
+        What was added to the evidence of each cell to make it monotone; it is added to left-out evidence, too.
     """
 
     values: FloatArray
@@ -133,6 +138,7 @@ class StackedColumn:
     row_weight: FloatArray
     own_odds_without: Callable[[IntArray, IntArray, FloatArray], FloatArray] | None = None
     shares_without: Callable[[FloatArray], FloatArray] | None = None
+    shift: FloatArray | None = None
 
     @property
     def full(self) -> FloatArray:
@@ -173,13 +179,41 @@ class StackedColumn:
         if folds is not None and self.shares_without is not None:
             shares = self.shares_without(folds.tables(codes, cells, self.odds.shape[1:]))[folds.of_rows].T
         mix = mixed_by_cell if self.odds.shape[1] > MANY_CLASSES else mixed_by_row
-        return np.where(cells >= 0, mix(shares, self.odds, own, cells, codes), 0.0)
+        said = mix(shares, self.odds, own, cells, codes)
+        return np.where(cells >= 0, said if self.shift is None else said + self.shift[:, cells], 0.0)
+
+    def monotone(self, counts: FloatArray, sign: int) -> StackedColumn:
+        """The column with the nearest evidence that rises (1) or falls (-1) from the first to the second class.
+
+        Parameters
+        ----------
+        counts : float64 array (classes, cells)
+        sign : 1 or -1
+        """
+        from scipy.optimize import isotonic_regression
+
+        if len(counts) > 2:
+            raise ParameterError(
+                "A monotone column needs two classes, one whose odds rise and one whose odds fall, but there are "
+                f"{len(counts)}. Leave out monotone=, or merge classes."
+            )
+        if len(counts) < 2 or len(self.knots) < 2:
+            return self
+        places = np.searchsorted(self.knots, self.values)
+        weights = np.full(len(self.knots), FILL_WEIGHT * counts.sum() / len(self.knots))
+        weights[places] += counts.sum(axis=0)
+        risen = sign * isotonic_regression(sign * self.table[1], weights=weights).x
+        table = np.stack([-risen, risen])
+        return replace(self, table=table, shift=(table - self.table)[:, places])
 
 
 def stack(
-    sample: Sample, families: Sequence[str] = tuple(FAMILIES), row_weight: FloatArray | float = 1.0
+    sample: Sample,
+    families: Sequence[str] = tuple(FAMILIES),
+    row_weight: FloatArray | float = 1.0,
+    monotone: int = 0,
 ) -> StackedColumn:
-    """Fit every density to ``sample`` and stack them.
+    """Fit every density to ``sample`` and stack them; a column that is to be monotone is made so.
 
     A column with fewer than two distinct values carries no evidence. ``row_weight`` is what a row of each class weighs,
     which is left out to judge it.
@@ -223,9 +257,10 @@ def stack(
     order = np.argsort(knots)
     table = mixed_evidence(shares, np.concatenate([odds, filled], axis=2))
     of_one = np.broadcast_to(row_weight, (classes,))
-    return StackedColumn(
+    column = StackedColumn(
         values, shares, odds, own_odds, knots[order], table[:, order], of_one, own_odds_without, shares_without
     )
+    return column.monotone(sample.counts, monotone) if monotone else column
 
 
 def own_posterior(odds: FloatArray, own_odds: FloatArray) -> FloatArray:

@@ -135,7 +135,8 @@ class Estimate(ABC):
         return False
 
     token_evidence: Any = Gap("reads no text")
-    """From the place of a column and a text to its tokens and the evidence (tokens, classes) of each."""
+    """From the place of a column and a text to its tokens and the evidence (tokens, classes) of each; or from a date,
+    in seconds, to its parts."""
 
     token_weights: Any = Gap("reads no text")
     """From the place of a column to the `TokenWeights` of all that it counts of texts."""
@@ -180,7 +181,7 @@ class Estimate(ABC):
 
     @property
     def kind(self) -> str:
-        """What `points` are: "label", "truth" (yes or no), "from" (where bins begin), "point" or "text"."""
+        """What `points` are: "label", "truth" (yes or no), "from" (where bins begin), "point", "part" or "text"."""
         return "point"
 
     def points(self, place: int, n_points: int) -> list[Any]:
@@ -249,8 +250,11 @@ class EvidenceReader(Protocol):
     def of_estimate(self, family: Any, statistics: Sequence[Any], smoothing: Any) -> None:
         """Columns that say what the family estimates."""
 
-    def of_densities(self, densities: tuple[str, ...], moments: Any, histograms: Any) -> None:
-        """Columns of numbers that say what a mixture of densities does."""
+    def of_densities(self, densities: tuple[str, ...], moments: Any, histograms: Any, monotone: int = 0) -> None:
+        """Columns of numbers that say what a mixture of densities does, monotone if need be."""
+
+    def of_parts(self, parts: Sequence[str], first: bool, calendar: Any, smoothing: Any) -> None:
+        """Columns of dates, of which months, weekdays and hours are labels; `first` tells that a cell is known."""
 
     def of_counts(self, counts: Any) -> None:
         """Columns of labels, whose counts of all values are smoothed towards those of all classes."""
@@ -303,6 +307,16 @@ class Family:
         """Whether the family wants to know the values that a column's type declares."""
         return False
 
+    with_monotone: ClassVar[Any] = Gap("has a shape of its own")
+    """From 1 or -1 to the family whose log-odds of the second of two classes rise, or fall, with the number."""
+
+    reads_dates: ClassVar[bool] = False
+    """Whether the family reads text as dates or times of day, and wants to know what its column holds."""
+
+    def for_column(self, kind: Kind, numeric: Family | None = None) -> Family:
+        """The family of a column that holds this, where numbers are read with the family `numeric`."""
+        return self
+
     def with_declared(self, labels: tuple[Label, ...] | None) -> Family:
         """The family of a column whose type declares these values (None: it declares none)."""
         return self
@@ -324,6 +338,11 @@ class Family:
     def weighed_by(self, reader: EvidenceReader, *statistics: Any, smoothing: Any) -> None:
         """Give a recipe that weighs evidence what it weighs: the estimate and its leave-one-out, or what is finer."""
         reader.of_estimate(self, statistics, smoothing)
+
+    def with_parts(self, estimate: Any, parts: tuple[FloatArray, ...], missing: FloatArray) -> Estimate:
+        """A weighed estimate with what the parts of dates say, (classes, cells) each: only dates have any."""
+        found: Estimate = estimate
+        return found
 
     # -- Questions that take the statistics or the options --------------------------------------------------------
 
@@ -418,5 +437,5 @@ class Family:
     """From the arguments of `estimate` to `LeftOut`: the evidence of rows that the statistics hold, without the row."""
 
 
-READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "text", "mixed", "empty")
+READS_LABELS: tuple[Kind, ...] = ("number", "truth", "label", "text", "date", "time", "mixed", "empty")
 """The kinds of columns that can be read as labels: all."""

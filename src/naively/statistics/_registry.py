@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from naively.errors import SchemaError, listed
+from naively.statistics._calendar import Calendar
 from naively.statistics._counts import Counts
 from naively.statistics._histogram import Histograms
 from naively.statistics._joint import JointSums
@@ -10,7 +11,9 @@ from naively.statistics._moments import Moments
 from naively.statistics._tokens import Tokens
 from naively.statistics.base import Statistic, Summary
 
-STATISTICS: dict[str, type[Statistic]] = {one.kind: one for one in (Moments, Counts, Histograms, JointSums, Tokens)}
+STATISTICS: dict[str, type[Statistic]] = {
+    one.kind: one for one in (Moments, Counts, Histograms, Calendar, JointSums, Tokens)
+}
 """The class of each kind of statistics: what `Summary.kind` may be."""
 
 

@@ -25,8 +25,8 @@ class Summary:
     ----------
     kind : str
         A key of `naively.statistics._registry.STATISTICS`: "moments" (power sums of numbers), "counts" (of values),
-        "histogram" (on nested keys), "joint" (what several columns do together) or "tokens" (counts of the tokens of
-        texts).
+        "histogram" (on nested keys), "calendar" (counts of months, weekdays and hours), "joint" (what several columns
+        do together) or "tokens" (counts of the tokens of texts).
     observed, squares : bool
         Whether the weight of known cells and the squares are wanted.
     logs : bool
@@ -69,7 +69,7 @@ class Summary:
 
     def as_numbers(self, column: str) -> bool:
         """Whether the statistics take the cells of a column for numbers."""
-        return column in self.numbers if self.members else self.kind in ("moments", "histogram")
+        return column in self.numbers if self.members else self.kind in ("moments", "histogram", "calendar")
 
     def as_labels(self, column: str) -> bool:
         """Whether the statistics take the cells of a column for mere names."""
@@ -104,6 +104,8 @@ class Summary:
         if self.kind == "histogram":
             fine = "" if self.most_cells is None else f" of up to {self.most_cells} cells"
             return f"a histogram{fine}, for Stacked(), Kernel() or Binned()"
+        if self.kind == "calendar":
+            return "counts of its months, weekdays and hours, for Date()"
         if self.kind == "joint":
             bins = " in bins" if self.cuts else ""
             parts = {"labels": self.labels, "numbers": self.numbers}
