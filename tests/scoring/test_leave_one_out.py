@@ -320,7 +320,11 @@ def test_a_value_that_was_never_learnt_is_refused(family, value):
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_a_class_or_weight_that_was_never_learnt_is_refused(family):
-    rows = [["1"], ["2"], ["3"], ["1"]] if family == "text" else [[1], [2], [3], [1]]
+    rows = {
+        "text": [["1"], ["2"], ["3"], ["1"]],
+        "date": [["2024-01-01"], ["2024-02-02"], ["2024-03-03"], ["2024-01-01"]],
+    }
+    rows = rows.get(family, [[1], [2], [3], [1]])
     model = NaiveBayes("textbook", families=family).fit(rows, ["a", "a", "b", "b"])
     with pytest.raises(ForgetError, match="'c' was never learnt"):
         model.loo(rows[:1], ["c"])

@@ -369,3 +369,10 @@ def test_the_users_data_are_never_changed(kind):
             assert np.array_equal(getattr(table, part), getattr(before, part))
     assert y.tolist() == Y
     assert weights.tolist() == [1.0, 0.0, 0.5, 2.0]
+
+
+@pytest.mark.parametrize("name", [np.nan, 1.5])
+def test_columns_that_are_called_alike_are_refused(name):
+    frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=[name, name])
+    with pytest.raises(SchemaError, match="Column names must be distinct"):
+        textbook().fit(frame, [0, 1])

@@ -9,6 +9,7 @@ from naively.families import (
     Categorical,
     Codes,
     Complement,
+    Date,
     Exponential,
     Gamma,
     Gaussian,
@@ -27,6 +28,7 @@ FAMILY_OF = {
     "categorical": Categorical(),
     "codes": Codes(),
     "complement": Complement(),
+    "date": Date(trend=Gaussian()),
     "exponential": Exponential(),
     "gamma": Gamma(),
     "gaussian": Gaussian(ties="feature"),
@@ -51,6 +53,8 @@ def drawn(name, y, rng):
         return {name: np.array(["red", "green", "blue", "grey"])[(y + rng.integers(0, 2, n)) % 4]}
     if name == "codes":
         return {name: (y + rng.integers(0, 3, n)).astype(float)}
+    if name == "date":
+        return {name: np.datetime64("2024-01-01", "ns") + (60 * y + rng.integers(0, 60, n)).astype("timedelta64[D]")}
     if name == "text":
         words = WORDS[(2 * y[:, None] + rng.integers(0, 4, (n, 5))) % 6]
         return {name: [" ".join([*row, "and", "then", "it", "was", "over"]) for row in words]}

@@ -28,6 +28,10 @@ from .tables import FAMILY_OF, table
 
 RECIPES = ["fast", "auto", "strong"]
 CASES = [(name, recipe) for name in sorted(FAMILIES) for recipe in RECIPES]
+SMOOTHED = [(*case, None) for case in CASES] + [
+    (*case, 0.5) for case in CASES if FAMILY_OF[case[0]].takes_smoothing(weighed=True)
+]
+"""What no column reads is refused: see test_smoothing.py."""
 
 
 def fitted(name, recipe, n=240):
@@ -186,8 +190,7 @@ def test_what_cannot_be_weighed_is_refused_with_a_reason():
         NaiveBayes("auto", families={"text": Text(event="bernoulli")}).fit(frame, y)
 
 
-@pytest.mark.parametrize(("name", "recipe"), CASES)
-@pytest.mark.parametrize("smoothing", [None, 0.5])
+@pytest.mark.parametrize(("name", "recipe", "smoothing"), SMOOTHED)
 def test_answers_stay_finite_whatever_was_learnt(name, recipe, smoothing):
     frame, y, families = table(name, n=60)
     first = next(iter(families))

@@ -369,6 +369,8 @@ def _frame_table(frame: Any) -> Table:
             "If you want feature names to be stored and validated, convert them all to strings, by using "
             "X.columns = X.columns.astype(str) for example."
         )
+    if not given and len(set(map(str, names))) < len(names):  # a NaN differs from itself, so narwhals has let it pass
+        raise SchemaError(f"Column names must be distinct: {listed(map(str, names))}. Rename the columns.")
     if integers:
         numbers = tuple(map(int, names))
         given = numbers != tuple(range(len(numbers)))
