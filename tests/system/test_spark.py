@@ -88,9 +88,18 @@ def test_rows_that_are_refused_are_refused_as_in_memory(spark):
         model.fit(frame, "class")
     with pytest.raises(InputTypeError, match="y must be the name of the column"):
         model.fit(frame, ["a", "b", "a", "b"])
-    with pytest.raises(InputTypeError, match="'day' has the type Date"):
-        model.fit(spark.sql("select date '2024-01-01' as day, 'a' as class"), "class")
+    with pytest.raises(InputTypeError, match="'pair' has the type"):
+        model.fit(spark.sql("select array(1, 2) as pair, 'a' as class"), "class")
     assert model.statistics_ is before
+
+
+def test_dates_are_learnt_as_in_memory(spark):
+    days = pa.array([19723 + 11 * day for day in range(40)], pa.int32()).cast(pa.date32())
+    rows = pa.table({"day": days, "class": ["a", "b", "b", "a"] * 10})
+    local = NaiveBayes("textbook").fit(rows, "class")
+    model = NaiveBayes("textbook").fit(spark.createDataFrame(rows).repartition(3), "class")
+    np.testing.assert_allclose(model.predict_proba(rows), local.predict_proba(rows), atol=1e-12)
+    assert model.schema_.names == local.schema_.names == ("day",)
 
 
 def test_a_killed_executor_counts_no_row_twice(spark, table, tmp_path):
