@@ -70,7 +70,7 @@ FROZEN = "from naively import load; load({path!r}).predict_proba([{row!r}])"
 LOOP = """
 import time, pandas
 from naively import NaiveBayes
-table, slowest = pandas.read_csv({path!r}), 0.0
+table, slowest = pandas.read_csv({path!r})[:1000], 0.0
 for _ in range(60):
     start = time.perf_counter()
     NaiveBayes({recipe!r}).fit(table, "target").predict(table)
@@ -121,13 +121,15 @@ def frozen_answer(scale: Scale) -> Result:
 
 
 def slowest_round(_: Scale) -> Result:
-    path = str(SHARED / "german-credit.csv")
+    path = SHARED / "german-credit.csv"
+    if not path.exists():  # a checkout has an excerpt of another table
+        path = Path(__file__).parents[1] / "examples" / "data" / "income-2400.csv"
     slowest = {}
     for recipe in ("textbook", "auto"):
         with tempfile.TemporaryDirectory() as cache:
-            slowest[recipe] = float(run_python(LOOP.format(path=path, recipe=recipe), {"NUMBA_CACHE_DIR": cache}))
+            slowest[recipe] = float(run_python(LOOP.format(path=str(path), recipe=recipe), {"NUMBA_CACHE_DIR": cache}))
     return Result(
-        work="the slowest of 60 rounds of fit + predict on german-credit, auto, nothing compiled or cached",
+        work=f"the slowest of 60 rounds of fit + predict, 1,000 rows of {path.stem}, auto, nothing compiled or cached",
         ours=slowest["auto"],
         notes=f"with recipe='textbook': {duration(slowest['textbook'])}",
         targets=[at_most(1, "s", max(slowest.values()))],
