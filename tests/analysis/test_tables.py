@@ -9,7 +9,9 @@ from sklearn.exceptions import NotFittedError
 from naively import TAN, JointBayes, NaiveBayes, compat, load
 from naively.demo import penguins
 from naively.errors import FrozenError, ParameterError
+from naively.families import FAMILIES as REGISTERED
 from naively.families import Joint
+from tests.weighing.tables import table
 
 ROWS, Y = penguins()
 RECIPES = ["textbook", "fast", "auto", "strong"]
@@ -124,3 +126,24 @@ def test_what_has_no_tables_says_so():
         model.frozen().tables()
     with pytest.raises(ParameterError, match="no table of 'sx'"):
         model.tables()["sx"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_parts_of_dates_are_probabilities(recipe):
+    days = np.datetime64("2024-01-01") + np.arange(60)
+    tables = NaiveBayes(recipe).fit({"day": days, "x": np.arange(60.0) % 7}, np.arange(60) % 2).tables()
+    frame = tables["day"].frame()
+    for part in ("month", "weekday"):
+        shares = frame[frame["parameter"] == part].groupby("class")["estimate"].sum()
+        np.testing.assert_allclose(shares, 1.0, atol=1e-12)
+    assert {"mean", "sd"} <= set(frame["parameter"])
+
+
+@pytest.mark.parametrize("name", sorted(REGISTERED))
+def test_every_family_has_tables(name):
+    frame, y, by_column = table(name, n=60)
+    tables = NaiveBayes("textbook", families=by_column).fit(frame, y).tables()
+    assert set(tables) == set(frame) - {column for column in frame if name == "text" and column != "beside"}
+    assert repr(tables)
+    assert tables._repr_html_()
+    assert np.isfinite(tables.frame()["estimate"]).all()

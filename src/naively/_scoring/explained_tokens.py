@@ -70,7 +70,16 @@ def parts_of_dates(
     evidence: FloatArray,
     chosen: IntArray,
 ) -> TokenBits:
-    """The parts of every known date and what they say about the chosen class of their row; parameters as above."""
+    """The parts of every known date and what they say about the chosen class of their row.
+
+    Parameters
+    ----------
+    scorer : Scorer or PooledScorer
+    table, positions
+        The rows that are explained.
+    log_prior, evidence, chosen
+        As in `naively._scoring.explanation.attribute`.
+    """
     dates = [factor for factor in scorer.factors if factor.estimate.kind == "part"]
     if not dates:
         return {}

@@ -177,7 +177,7 @@ def _note(weighs: bool, prose: Sequence[str]) -> str:
 def _of_factor(factor: Factor, names: Sequence[str]) -> Iterator[tuple[str, list[Entry]]]:
     """The names and the entries of the columns of a factor, or of all of them together."""
     estimate = factor.estimate
-    described = estimate.describe()
+    described = estimate.tabled()
     if factor.family.one_term:
         yield factor.family.term, _entries(described, estimate.axes(0))
         return

@@ -13,6 +13,7 @@ from naively.cli._app import (
     DataFile,
     Delimiter,
     Encoding,
+    Ignore,
     ModelFile,
     Quiet,
     Target,
@@ -196,9 +197,7 @@ def compare(
     data: DataFile,
     target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column with the classes.")],
     folds: Annotated[int, typer.Option(help="In how many parts the rows are cut; each is held out once.", min=2)] = 5,
-    ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="A column to leave out. Repeatable.")
-    ] = None,
+    ignore: Ignore = None,
     weights: Weights = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,

@@ -106,6 +106,9 @@ def _options(
 DataFile = Annotated[str, typer.Argument(metavar="DATA", help="The rows: CSV, JSON lines or Parquet; - for stdin.")]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="The model's file, as fit wrote it.")]
 Target = Annotated[str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column with the classes.")]
+Ignore = Annotated[
+    list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="A column to leave out. Repeatable.")
+]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COLUMN", help="The column with the rows' weights.")]
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", metavar="CHAR", help="What stands between the cells of a CSV file.")

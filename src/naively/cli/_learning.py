@@ -14,6 +14,7 @@ from naively.cli._app import (
     DataFile,
     Delimiter,
     Encoding,
+    Ignore,
     ModelFile,
     Quiet,
     Target,
@@ -50,9 +51,7 @@ def fit(
         list[str] | None,
         typer.Option("--families", metavar="COLUMN=FAMILY", help="How a column is read: age=gaussian. Repeatable."),
     ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="A column to leave out. Repeatable.")
-    ] = None,
+    ignore: Ignore = None,
     weights: Weights = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,

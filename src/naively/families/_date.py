@@ -128,6 +128,10 @@ class Date(Family):
         trend = self._trend.estimate(*tables[:-1], smoothing=smoothing) if TREND in self.parts else None
         return DateEstimate(self.parts, trend, tuple(said), np.zeros((n_classes, n_columns)))
 
+    def in_tables(self) -> Family:
+        """The family with a trend whose parameters are few."""
+        return replace(self, trend=self._trend.in_tables())
+
     def takes_smoothing(self, weighed: bool) -> bool:
         """Whether its estimates have pseudo-counts: the values of its parts have."""
         return bool(self.cyclic)
@@ -278,6 +282,15 @@ class DateEstimate(Estimate):
             if part != TREND:
                 described[part] = [self._values(table, part) for table in self.tables]
         return described
+
+    def tabled(self) -> dict[str, Any]:
+        """The parameters of the trend, and the probability of each value of the other parts."""
+        trend = {} if self.trend is None else dict(self.trend.tabled())
+        parts = {part: [self._values(table, part) for table in self.tables] for part in self.parts if part != TREND}
+        return trend | {
+            part: [{name: np.exp(said) for name, said in values.items()} for values in by_column]
+            for part, by_column in parts.items()
+        }
 
     def _values(self, table: FloatArray, part: str) -> dict[str, FloatArray]:
         said = table[:, cells_of(part)]

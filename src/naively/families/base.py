@@ -104,6 +104,10 @@ class Estimate(ABC):
     def describe(self) -> dict[str, Any]:
         """The parameters, named: arrays of shape (classes, columns) or lists of them per column."""
 
+    def tabled(self) -> dict[str, Any]:
+        """The parameters as tables of P(x | y) show them."""
+        return self.describe()
+
     def axes(self, place: int) -> list[list[str]]:
         """What the axes of a column's parameters are called, but for the first, which is that of the classes."""
         return []
