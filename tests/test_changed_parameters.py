@@ -8,7 +8,7 @@ import pytest
 
 import naively
 from naively import TAN, JointBayes, NaiveBayes
-from naively._state import as_it_is, unchanged
+from naively._model.state import as_it_is, unchanged
 from naively.errors import SchemaError
 from naively.families import Categorical, Gaussian, Joint, Stacked
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB

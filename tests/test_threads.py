@@ -20,8 +20,8 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 import naively
 from naively import TAN, JointBayes, NaiveBayes
-from naively._blas import one_blas_thread
-from naively._state import learning_lock
+from naively._common.blas import one_blas_thread
+from naively._model.state import learning_lock
 from naively.errors import ForgetError, NaivelyWarning
 from naively.sklearn import GaussianNB, MultinomialNB
 from tests.models import textbook
@@ -324,7 +324,7 @@ def interrupted_after(n_lines, work):
     left = [n_lines]
 
     def trace(frame, event, _):
-        if not frame.f_globals.get("__name__", "").startswith(("naively.classifier", "naively._state")):
+        if not frame.f_globals.get("__name__", "").startswith(("naively.classifier", "naively._model.state")):
             return None
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip()
         if event == "line" and not line.startswith("with "):  # the end of one is traced, but no signal is handled there

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from naively._state import of_one_state
+from naively._model.state import of_one_state
 from naively.classifier import NaiveBayes
 from naively.families import Joint, Tree
 from naively.families._tree import TreeEstimate

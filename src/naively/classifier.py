@@ -15,12 +15,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
-from naively._checks import position_of, require_number, require_whole
-from naively._options import with_options
-from naively._progress import told
-from naively._read_only import in_c_order
-from naively._record import plain_notes, record_schema
-from naively._schema import Schema, assign_families, ignored_places, summaries_of, with_monotone
+from naively._common.checks import position_of, require_number, require_whole
+from naively._common.progress import told
+from naively._common.read_only import in_c_order
+from naively._model.options import with_options
+from naively._model.record import plain_notes, record_schema
+from naively._model.schema import Schema, assign_families, ignored_places, summaries_of, with_monotone
+from naively._model.state import State, learning_lock, of_one_state
 from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
 from naively._scoring.decision import (
@@ -39,7 +40,6 @@ from naively._scoring.explained_tokens import parts_of_dates, strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
 from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
-from naively._state import State, learning_lock, of_one_state
 from naively._table.device import device_labels, is_on_device, on_host
 from naively._table.labels import exact_labels
 from naively._table.read import read_table

@@ -23,8 +23,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from naively._by_label import by_label
-from naively._checks import require_number
+from naively._common.by_label import by_label
+from naively._common.checks import require_number
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError, brief
 from naively.families import Bernoulli, ByKind, Categorical, Family, Gaussian, Kernel, Poisson, Thresholded

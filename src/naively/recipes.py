@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from naively._checks import require_whole
+from naively._common.checks import require_whole
 from naively._weighing.auto import Tempering
 from naively.errors import ParameterError, brief
 from naively.families import Categorical, Family, Gaussian, Stacked, Text, as_family

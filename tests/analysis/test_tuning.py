@@ -422,7 +422,7 @@ def test_bad_rows(arguments, message):
 
 
 def test_progress_is_shown_when_it_takes_long(monkeypatch, capsys):
-    monkeypatch.setattr("naively._progress.PATIENCE", 0.0)
+    monkeypatch.setattr("naively._common.progress.PATIENCE", 0.0)
     quiet = tune(textbook(), X, Y, {"smoothing": [1, 2, 3]})
     assert capsys.readouterr().err == ""
     loud = tune(textbook(), X, Y, {"smoothing": [1, 2, 3]}, progress=True)

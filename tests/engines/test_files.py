@@ -348,8 +348,8 @@ def test_progress_is_shown_to_those_who_watch(
     monkeypatch.setattr(_formats, "BATCH_ROWS", 40)
     NaiveBayes("textbook").fit(folder, "kind")
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr("naively._progress.PATIENCE", -1.0)
-    monkeypatch.setattr("naively._progress.is_watched", lambda: True)
+    monkeypatch.setattr("naively._common.progress.PATIENCE", -1.0)
+    monkeypatch.setattr("naively._common.progress.is_watched", lambda: True)
     NaiveBayes("textbook").fit(folder, "kind")
     lines = capsys.readouterr().err.split("\r")
     assert any("rows/s" in line and " %" in line and "left" in line for line in lines)

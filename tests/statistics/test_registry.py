@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._table.table import ArrayTable
 from naively.engines._local import LocalEngine
 from naively.engines.base import Target

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from naively._export.tables import view_from
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._table.labels import label_order
 from naively._text.analyzer import Analyzer
 from naively._weighing.scorer import PooledScorer

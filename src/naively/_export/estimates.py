@@ -18,9 +18,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from naively._common.read_only import fields_of
 from naively._export.estimate_checks import CHECKS, Known, check_scorer
-from naively._read_only import fields_of
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._scoring.model import Factor, LeftOutRows, Scorer
 from naively._table.read import read_table
 from naively._text.analyzer import Analyzer

@@ -38,13 +38,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._by_label import by_label
+from naively._common.by_label import by_label
 from naively._export.estimates import UnwritableError, scorer_from, scorer_to_dict
 from naively._export.files import AnyPath, read_bytes, replace_file, shown
 from naively._export.kept import kept_from, kept_to_dict
 from naively._export.tables import refuse_tokenizer, summary_from, summary_to_dict, table_from, table_to_dict
-from naively._schema import Schema
-from naively._state import as_it_is
+from naively._model.schema import Schema
+from naively._model.state import as_it_is
 from naively._text.analyzer import Analyzer
 from naively._weighing.auto import Tempering
 from naively.engines._threads import thread_count

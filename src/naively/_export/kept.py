@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively.recipes import MOST_KEPT
 from naively.statistics._kept_rows import LARGEST_HASH, KeptRows
 from naively.statistics._plain import (

@@ -18,8 +18,8 @@ import numpy as np
 from naively._export.additive import additive
 from naively._export.python import compiled
 from naively._export.running import Running, running_of
-from naively._schema import Schema
-from naively._state import State, as_it_is, learning_lock, unchanged
+from naively._model.schema import Schema
+from naively._model.state import State, as_it_is, learning_lock, unchanged
 from naively._table.read import named
 from naively.errors import GapError, InputTypeError, brief
 from naively.statistics._statistics import Statistics

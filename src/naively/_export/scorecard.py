@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._checks import LARGEST_PARAMETER, require_number, require_whole
+from naively._common.checks import LARGEST_PARAMETER, require_number, require_whole
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, Shown, as_cell
 from naively.analysis._check import values_by_column

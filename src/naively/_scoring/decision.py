@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from naively._by_label import by_label, is_frame, is_series, ordered_columns, ordered_square, refuse_unknown
-from naively._checks import require_number
+from naively._common.by_label import by_label, is_frame, is_series, ordered_columns, ordered_square, refuse_unknown
+from naively._common.checks import require_number
 from naively._table.labels import label_array, object_array, unmasked
 from naively.errors import InputError, ParameterError, brief, listed, warn
 from naively.families._linear import logs_and_zeros

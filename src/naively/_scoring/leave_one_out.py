@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._scoring.decision import class_prior, log_prior
 from naively._scoring.model import block_reader, chosen_columns, grouped, statistics_of
 from naively._table.table import SparseTable, Table

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._blas import one_blas_thread
-from naively._schema import Schema
+from naively._common.blas import one_blas_thread
+from naively._model.schema import Schema
 from naively._table.table import SparseTable, Table
 from naively.engines._threads import in_order
 from naively.engines.base import Finish as Finish

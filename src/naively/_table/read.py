@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._by_label import by_label, is_series
+from naively._common.by_label import by_label, is_series
 from naively._table.columns import Column, ColumnsTable, dates_column
 from naively._table.dates import clock_of, clock_of_type, seconds_of_array, seconds_of_cells, seconds_of_series
 from naively._table.device import device_table, is_on_device

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
-from naively._by_label import is_series
-from naively._checks import LARGEST_WEIGHT
+from naively._common.by_label import is_series
+from naively._common.checks import LARGEST_WEIGHT
 from naively._table.device import (
     device_codes,
     device_weights,

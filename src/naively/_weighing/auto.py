@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from naively._blas import one_blas_thread
-from naively._checks import position_of, require_whole
-from naively._schema import Schema
+from naively._common.blas import one_blas_thread
+from naively._common.checks import position_of, require_whole
+from naively._model.schema import Schema
 from naively._scoring.model import Factor, LeftOutRows
 from naively._weighing.additive import AdditiveModel, Prior, fit_additive
 from naively._weighing.categories import prior_pseudo_counts

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._scoring.model import grouped, statistics_of
 from naively._weighing.calendar import part_columns
 from naively._weighing.sources import LabelColumn, LabelColumns, NumberColumns, NumericColumn, ProseColumn, Source

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._blas import one_blas_thread
-from naively._read_only import in_c_order
-from naively._schema import Schema
+from naively._common.blas import one_blas_thread
+from naively._common.read_only import in_c_order
+from naively._model.schema import Schema
 from naively._scoring.model import Factor, Finish, LeftOutRows, checked_numbers, text_reader
 from naively._table.labels import positions_in, recoded
 from naively._table.table import Table

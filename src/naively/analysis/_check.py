@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
+from naively._model.state import State
 from naively._scoring.model import Factor
-from naively._state import State
 from naively._table.device import is_on_device_table
 from naively._table.read import read_table
 from naively._table.table import SparseTable, Table, require_rows

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._progress import shown
+from naively._common.progress import shown
 from naively._table.results import Columns, Result
 from naively._table.table import Table
 from naively._table.target import read_rows

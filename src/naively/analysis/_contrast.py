@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._scoring.decision import Decider
 from naively._scoring.model import Scorer
 from naively._table.read import read_table

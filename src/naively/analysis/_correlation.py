@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from naively._blas import one_blas_thread
+from naively._common.blas import one_blas_thread
 from naively.typing import FloatArray, IntArray
 
 LEAST_FREEDOM = 2

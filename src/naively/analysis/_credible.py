@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._scoring.model import block_reader, chosen_columns, grouped, statistics_of
 from naively._table.table import Table
 from naively.errors import GapError, ParameterError

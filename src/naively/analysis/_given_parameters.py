@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from naively._by_label import by_label, refuse_unknown
-from naively._checks import require_number
+from naively._common.by_label import by_label, refuse_unknown
+from naively._common.checks import require_number
 from naively.errors import GapError, ParameterError, brief, listed
 from naively.families import Family, as_family
 from naively.typing import FloatArray, Label

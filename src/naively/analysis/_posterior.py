@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._scoring.model import Factor, statistics_of
 from naively._table.results import Columns, Result
 from naively.errors import GapError, ParameterError, RecipeError

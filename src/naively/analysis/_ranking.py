@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._scoring.model import Factor, grouped, statistics_of
 from naively._table.frames import tidy_frame
 from naively.analysis._discriminant import largest_weights, linear_factors

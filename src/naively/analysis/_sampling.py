@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._scoring.model import Factor, statistics_of
 from naively._table.columns import Column, ColumnsTable
 from naively._table.frames import native_frame

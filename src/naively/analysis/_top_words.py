@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from naively._checks import position_of, require_whole
+from naively._common.checks import position_of, require_whole
 from naively._scoring.model import statistics_of
 from naively._table.results import SHOWN_ROWS, Columns, Result, Shown, as_cell, more
 from naively.errors import ParameterError, listed

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from naively._progress import shown
-from naively._schema import Schema
+from naively._common.progress import shown
+from naively._model.schema import Schema
 from naively._table.results import Columns, Result, Shown
 from naively._table.table import Table
 from naively._table.target import read_rows

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import log_softmax
 
-from naively._checks import require_whole
+from naively._common.checks import require_whole
 from naively._scoring.leave_one_out import codes_among
 from naively._table.frames import tidy_frame
 from naively._table.read import read_table

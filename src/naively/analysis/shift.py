@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._checks import require_whole
+from naively._common.checks import require_whole
 from naively._scoring.decision import log_prior
 from naively._table.read import read_table
 from naively._table.table import Table

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively._table.results import SHOWN_ROWS, Columns, Result, Shown
 from naively._table.target import read_rows
 from naively.classifier import NaiveBayes

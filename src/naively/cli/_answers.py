@@ -52,7 +52,7 @@ def predict(
 
     The file is read a piece at a time, so it may be larger than memory.
     """
-    from naively._progress import counting
+    from naively._common.progress import counting
     from naively.cli._models import load_model, source_for
     from naively.cli._writing import rows_of, writer
 

@@ -102,7 +102,7 @@ def warm() -> None:
     """Compile the hot loops into Numba's cache ahead of time, as a container's build may want to."""
     from rich.console import Console
 
-    from naively._warming import compile_kernels
+    from naively.cli._warming import compile_kernels
 
     console = Console(highlight=False)
     for work, seconds in compile_kernels():

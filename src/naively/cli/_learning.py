@@ -146,7 +146,7 @@ def _read_into(
     named: Mapping[str, Collection[str]] | None = None,
 ) -> None:
     """Learn or forget a file, piece by piece; `named` are the columns that other options name."""
-    from naively._progress import counting
+    from naively._common.progress import counting
     from naively.cli._reading import require_column
 
     options = {"--target": [target], "--weights": [weights] if weights else [], **(named or {})}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from naively import NaiveBayes
-from naively._schema import ignored_places
+from naively._model.schema import ignored_places
 from naively._scoring.explanation import columns_of
 from naively.analysis._check import values_by_column
 from naively.errors import NaivelyError

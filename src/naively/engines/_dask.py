@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively.engines._arrow import needed_columns
 from naively.engines._lazy_rows import LOGGER
 from naively.engines._lazy_source import is_lazy

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from naively._progress import RowsShown
+from naively._common.progress import RowsShown
 from naively.engines._arrow import Read, arrow, as_pieces, is_text, needed_columns, require_target
 from naively.engines._formats import SUFFIXES, File, JsonLines, format_of, given_types, suffix_of
 from naively.engines._pieces import annotated_pieces, from_the_start

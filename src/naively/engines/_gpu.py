@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._table.device import DeviceSparseTable, DeviceTable, on_host
 from naively._table.table import Table
 from naively.engines._local import COUNTERS, LocalEngine

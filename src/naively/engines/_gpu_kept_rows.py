@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._table.device import on_host
 from naively.engines._gpu_rows import DeviceRows, row_major
 from naively.engines._kept_rows import sample_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively.engines._rows import CHUNK_ROWS, Rows
 from naively.engines._threads import in_order
 from naively.statistics._kept_rows import (

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from naively._checks import LARGEST_WEIGHT
-from naively._schema import Schema
+from naively._common.checks import LARGEST_WEIGHT
+from naively._model.schema import Schema
 from naively._table.labels import encode_objects, is_missing
 from naively._table.read import encode_decimals
 from naively._table.table import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._table.dates import clock_of_type
 from naively._table.target import set_aside
 from naively.engines._arrow import Read, as_pieces, needed_columns, require_target

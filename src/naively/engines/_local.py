@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._table.table import Table
 from naively.engines._calendar import count_calendars
 from naively.engines._counts import count_categories

@@ -15,7 +15,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._table.target import read_rows, set_aside
 from naively.engines._arrow import needed_columns, require_target
 from naively.engines._lazy_head import first_rows, head_table

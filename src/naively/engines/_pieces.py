@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively.engines.base import Piece, ReadAgainError
 from naively.errors import InputError, NaivelyError, warn
 from naively.statistics._statistics import Statistics

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import Any, ClassVar
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively.engines._arrow import Read, as_pieces, needed_columns
 from naively.engines._lazy_annotate import added_columns
 from naively.engines._lazy_rows import LOGGER

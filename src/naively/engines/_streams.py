@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from naively._by_label import is_series
+from naively._common.by_label import is_series
 from naively.engines._arrow import BATCH_ROWS, Read, arrow, as_pieces, needed_columns, require_target
 from naively.engines._pieces import annotated_pieces
 from naively.engines._write import require_writable, write_tables

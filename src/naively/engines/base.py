@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively._table.table import Table
 from naively.errors import InputTypeError
 from naively.statistics._statistics import Statistics

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively.errors import GapError, InputError
 from naively.families._distributions import Labels
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._checks import require_bool
+from naively._common.checks import require_bool
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros
 from naively.families._multinomial import share_cells
 from naively.families.base import Family, LeftOut

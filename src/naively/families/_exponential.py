@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively.errors import ParameterError
 from naively.families._distributions import Numbers
 from naively.families._linear import LinearEstimate, left_out

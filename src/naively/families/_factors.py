@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively._checks import position_of, require_number, require_whole
+from naively._common.checks import position_of, require_number, require_whole
 from naively._table.table import Table
 from naively.errors import InputError, InputTypeError, ParameterError, SchemaError, brief, listed
 from naively.families._bins import equal_frequency_cuts

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import special
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively.families._distributions import Numbers
 from naively.families._linear import classes_last, left_out
 from naively.families._numbers import formula_tables

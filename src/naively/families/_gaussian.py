@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively.errors import GapError, ParameterError
 from naively.families._distributions import Numbers

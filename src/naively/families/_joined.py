@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from naively._checks import position_of
+from naively._common.checks import position_of
 from naively._table.table import Table
 from naively.errors import GapError, ParameterError, brief, listed
 from naively.families.base import Family, Member

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively._checks import require_number, require_whole
+from naively._common.checks import require_number, require_whole
 from naively.errors import GapError, ParameterError
 from naively.families._bandwidths import RULES
 from naively.families._bells import KERNELS, bells

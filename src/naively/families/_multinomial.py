@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._checks import require_bool
+from naively._common.checks import require_bool
 from naively.errors import ParameterError
 from naively.families._distributions import Shares
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros

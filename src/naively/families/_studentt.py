@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively.errors import ParameterError
 from naively.families._densities import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively._table.table import Kind
 from naively.errors import ParameterError
 from naively.families._categorical import LabelTables

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._checks import position_of
+from naively._common.checks import position_of
 from naively._report.grid import bins, counted
 from naively._report.sources import Sources
 from naively._table.table import ArrayTable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._checks import require_whole
+from naively._common.checks import require_whole
 from naively._table.target import read_target
 from naively.analysis._tuning import tune
 from naively.classifier import NaiveBayes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._checks import require_whole
+from naively._common.checks import require_whole
 from naively.analysis._changes import PRIOR
 from naively.analysis.drift import Changes, compare
 from naively.classifier import NaiveBayes

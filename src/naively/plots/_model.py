@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._checks import require_whole
+from naively._common.checks import require_whole
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.plots._axes import COLOURS, axes_or_new, colour_of, styled, wrapped

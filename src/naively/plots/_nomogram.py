@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._checks import require_whole
+from naively._common.checks import require_whole
 from naively._report.grid import grid
 from naively._report.sources import Sources
 from naively.classifier import NaiveBayes

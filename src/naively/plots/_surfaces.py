@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from naively._checks import position_of
+from naively._common.checks import position_of
 from naively._scoring.decision import Decider
 from naively._table.read import read_table
 from naively._table.table import ArrayTable

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from naively._by_label import by_label
-from naively._checks import require_number
+from naively._common.by_label import by_label
+from naively._common.checks import require_number
+from naively._model.state import learning_lock
 from naively._scoring.decision import accuracy, log_prior
-from naively._state import learning_lock
 from naively._table.target import read_rows, read_target
 from naively.classifier import NaiveBayes
 from naively.errors import InputError, ParameterError, brief, listed, warn

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively.families import Bernoulli, Complement, Family, Multinomial
 from naively.sklearn._base import CountingDropIn
 from naively.smoothing import PerColumn, Smoothing

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively.classifier import NaiveBayes
 from naively.families import Gaussian
 from naively.sklearn._base import DropIn, Learnt

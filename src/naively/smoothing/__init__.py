@@ -23,7 +23,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively.errors import ParameterError, brief
 from naively.smoothing._base import Smoothing, per_value, share, shares, smoothed_frequencies
 from naively.smoothing._conjugate import Beta, Dirichlet

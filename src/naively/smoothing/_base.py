@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from naively._by_label import by_label
-from naively._checks import LARGEST_PARAMETER
+from naively._common.by_label import by_label
+from naively._common.checks import LARGEST_PARAMETER
 from naively.errors import ParameterError
 from naively.typing import FloatArray
 

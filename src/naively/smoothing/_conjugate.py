@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from naively._checks import require_number
+from naively._common.checks import require_number
 from naively.errors import ParameterError
 from naively.smoothing._base import Smoothing, finite_numbers, numbers_by_value, per_value
 from naively.typing import FloatArray

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from naively._by_label import by_label
-from naively._checks import require_number
+from naively._common.by_label import by_label
+from naively._common.checks import require_number
 from naively.errors import ParameterError
 from naively.smoothing._base import Smoothing, finite_numbers
 from naively.typing import FloatArray

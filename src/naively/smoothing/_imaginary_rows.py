@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from naively._by_label import by_label, is_frame, labels_of_columns, labels_of_index, refuse_unknown
-from naively._checks import require_number
+from naively._common.by_label import by_label, is_frame, labels_of_columns, labels_of_index, refuse_unknown
+from naively._common.checks import require_number
 from naively.errors import ParameterError, brief, listed
 from naively.smoothing._base import Smoothing, finite_numbers, numbers_by_value, per_value, share, shares
 from naively.typing import FloatArray

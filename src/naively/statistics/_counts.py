@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from naively._read_only import read_only_property
+from naively._common.read_only import read_only_property
 from naively._table.labels import label_order, positions_in
 from naively.errors import ForgetError
 from naively.smoothing import Smoothing, share

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from naively._checks import LARGEST_WEIGHT
+from naively._common.checks import LARGEST_WEIGHT
 from naively._table.labels import label_array, object_array
 from naively.errors import ForgetError, InputError, SchemaError
 from naively.statistics._kept_rows import KeptRows

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from naively._read_only import read_only_property
+from naively._common.read_only import read_only_property
 from naively._text.tokenise import View, token_hash
 from naively.errors import ForgetError
 from naively.statistics._moments import most_weight

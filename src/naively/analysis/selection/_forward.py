@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from naively._checks import require_whole
+from naively._common.checks import require_whole
 from naively._scoring.decision import Decider
 from naively._scoring.leave_one_out import left_out_evidence
 from naively._table.results import Columns, Result, Shown

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from naively._schema import Schema
+from naively._model.schema import Schema
 from naively.errors import ParameterError, brief
 from naively.typing import Label
 

@@ -7,15 +7,16 @@ import time
 import numpy as np
 import pytest
 
-from naively import NaiveBayes, _progress
-from naively._progress import counting, is_watched, shown, told
+from naively import NaiveBayes
+from naively._common import progress
+from naively._common.progress import counting, is_watched, shown, told
 
 X, Y = np.arange(40.0)[:, None], np.arange(40) % 2
 
 
 @pytest.fixture
 def no_patience(monkeypatch):
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
 
 
 def test_nothing_is_shown_where_nobody_watches(capsys):

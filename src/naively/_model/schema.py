@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from naively._checks import position_of
-from naively._read_only import read_only_property
+from naively._common.checks import position_of
+from naively._common.read_only import read_only_property
 from naively._table.dates import clock_of_texts, dates_of_seconds
 from naively._table.table import ArrayTable, Kind, SparseTable, Table
 from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief, listed, warn

@@ -19,9 +19,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from naively._by_label import labels_held
-from naively._read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
-from naively._schema import Schema
+from naively._common.by_label import labels_held
+from naively._common.read_only import ReadOnlyDict, fields_of, make_read_only, read_only_property
+from naively._model.schema import Schema
 from naively.statistics._statistics import Statistics, merged_classes
 from naively.typing import AnyArray, FloatArray
 
