@@ -21,6 +21,7 @@ from naively._common.read_only import in_c_order
 from naively._model.options import with_options
 from naively._model.record import plain_notes, record_schema
 from naively._model.schema import Schema, assign_families, ignored_places, summaries_of, with_monotone
+from naively._model.smoothings import refuse_unread, smoothing_of_columns
 from naively._model.state import State, learning_lock, of_one_state
 from naively._scoring.annotation import annotated, annotation_names, known_part
 from naively._scoring.calibration import Calibration, calibration
@@ -46,7 +47,7 @@ from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
 from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows, read_target
-from naively._weighing.auto import refuse_unread_smoothing, refuse_unweighable, weigh
+from naively._weighing.auto import refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
 from naively.analysis._bootstrap import bootstrapped_bounds
@@ -70,7 +71,7 @@ from naively.engines.base import Piece, Plan, Source, Target
 from naively.errors import FrozenError, InputError, ParameterError, RecipeError, SchemaError, brief, listed
 from naively.families import ByKind, Family, as_factors
 from naively.families._distributions import Distribution
-from naively.families._joined import Cuts, JoinedColumns, joined, member_places, one_rule
+from naively.families._joined import Cuts, JoinedColumns, joined, member_places
 from naively.families._posteriors import dirichlets, log_marginal, prior_counts
 from naively.recipes import MOST_KEPT, RECIPES, Recipe, as_recipe
 from naively.smoothing import Smoothing, as_smoothing
@@ -194,7 +195,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     smoothing : smoothing, float, str or dict, optional
         Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column. By default
         "textbook" has Laplace's rule, the other recipes ``StackedMEstimate()``. Densities have no pseudo-counts, and
-        neither has prose where evidence is weighed.
+        neither has prose where evidence is weighed: a smoothing that no column reads is refused, in every recipe.
     factors : list of Joint or Tree, optional
         Columns that are not independent given the class, each group one factor of the model, for example
         ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
@@ -775,11 +776,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_prior(self._given_prior())
         self._prior_rule()
         families = self._first_families(table, recipe, weights)
-        self._refuse_unweighable(table.names, families, recipe)
+        self._refuse_meaningless(table.names, families, recipe)
         return Schema.of_table(table, families)
 
-    def _refuse_unweighable(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
-        """Refuse families and smoothings that mean nothing to a recipe that weighs evidence."""
+    def _refuse_meaningless(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
+        """Refuse families, smoothings and monotone columns that mean nothing to the recipe."""
         if recipe.pooled and self.monotone:
             raise ParameterError(
                 f"monotone means nothing to the recipe {self.recipe!r}, which pools the columns' evidence with experts "
@@ -787,8 +788,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if recipe.tempering is not None:
             refuse_unweighable(names, families)
-            ignored = ignored_places(names, self.families, self.ignore)
-            refuse_unread_smoothing(names, families, ignored, self.smoothing, recipe.smoothing)
+        if self.smoothing is not None:
+            self._refuse_unread_smoothing(names, families, recipe)
+
+    def _refuse_unread_smoothing(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
+        """Refuse a smoothing that changes nothing."""
+        ignored = ignored_places(names, self.families, self.ignore)
+        refuse_unread(self.smoothing, recipe.smoothing, names, families, ignored, recipe.tempering is not None)
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         """The families of the columns of a first table, whose rows tell where factors cut numbers into bins."""
@@ -2710,7 +2716,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         smoothings = self._smoothings(schema.names, recipe)
-        self._refuse_unweighable(schema.names, families, recipe)
+        self._refuse_meaningless(schema.names, families, recipe)
         if recipe.tempering is None:
             return Scorer(make_factors(schema, families, smoothings, statistics), schema.names, len(self.classes_))
         most = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
@@ -2747,17 +2753,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:
         """The smoothing of each column as the parameters have it."""
-        if self.smoothing is None:
-            return [recipe.smoothing] * len(names)
-        factors = self._factors(recipe)
-        if not isinstance(self.smoothing, Mapping):
-            return one_rule(factors, names, [as_smoothing(self.smoothing)] * len(names), set())
-        index = {name: position for position, name in enumerate(names)}
-        rules = [recipe.smoothing] * len(names)
-        given = {position_of(key, index, "smoothing"): key for key in self.smoothing}
-        for position, key in given.items():
-            rules[position] = as_smoothing(self.smoothing[key], f"smoothing[{key!r}]")
-        return one_rule(factors, names, rules, set(given))
+        return smoothing_of_columns(self.smoothing, recipe.smoothing, names, self._factors(recipe))
 
     def _assigned(
         self, recipe: Recipe, names: Any, kinds: Any, cuts: Cuts, counting: bool = True

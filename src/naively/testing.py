@@ -18,11 +18,14 @@ from typing import Any
 import numpy as np
 
 import naively
+from naively._scoring.model import Scorer, make_factors
+from naively._table.read import read_table
 from naively.classifier import NaiveBayes
 from naively.engines.base import Engine, Target
 from naively.errors import ForgetError, Gap, GapError, ParameterError, RecipeError
 from naively.families import FAMILIES, Estimate, Family
 from naively.recipes import Recipe
+from naively.smoothing import Lidstone
 from naively.statistics._statistics import Statistics, added, same, subtracted
 from naively.statistics.base import Statistic, Summary
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -72,6 +75,7 @@ def check_family(family: Family, values: Sequence[Any], y: Sequence[Any] | None 
     for check in (
         _check_evidence,
         _check_description,
+        _check_smoothing,
         _check_normalised,
         _check_leave_one_out,
         _check_draws,
@@ -138,6 +142,16 @@ def _check_description(checked: _Checked) -> None:
     for name, values in checked.estimate.describe().items():
         fits = len(values) == 2 if isinstance(values, list) else np.shape(values) == (n_classes, 2)
         checked.require(fits, f"describe()[{name!r}] must be an array (classes, columns) or a list, one per column.")
+
+
+def _check_smoothing(checked: _Checked) -> None:
+    if checked.family.takes_smoothing(weighed=False):
+        return
+    model = checked.model
+    factors = make_factors(model.schema_, [checked.family] * 2, [Lidstone(100.0)] * 2, model.statistics_)
+    found = Scorer(factors, model.schema_.names, len(model.classes_)).evidence(read_table(checked.columns), None)
+    expected = model.evidence(checked.columns)
+    checked.require_close(found, expected, "takes_smoothing says no, so a smoothing must change nothing")
 
 
 def _check_normalised(checked: _Checked) -> None:

@@ -122,6 +122,11 @@ class Wrong(Rates):
         return self.kind(right.slope, right.offset, nonnegative=True, parameters=right.parameters)
 
 
+class DeniesSmoothing(Exponential):
+    def takes_smoothing(self, weighed):
+        return False
+
+
 class DrawsOthers(Exponential):
     def distribution(self, estimate, tables, class_weight, length):
         right = super().distribution(estimate, tables, class_weight, length)
@@ -161,6 +166,7 @@ def test_a_family_of_a_user_is_saved_once_it_is_registered(tmp_path, monkeypatch
         (Wrong(kind=Forgets), "add_to must add the evidence"),
         (Wrong(kind=Doubles), "log_likelihood must be the sum"),
         (Wrong(kind=Misnames), "describe"),
+        (DeniesSmoothing(), "a smoothing must change nothing"),
         (DrawsOthers(), "what is drawn has the mean"),
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, Family) else "",

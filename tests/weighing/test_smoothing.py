@@ -1,4 +1,4 @@
-"""`smoothing=`, `prior_smoothing=` and `kept_rows=` are obeyed by the recipes that weigh evidence."""
+"""`smoothing=` is obeyed or refused in every recipe; `prior_smoothing=` and `kept_rows=` where evidence is weighed."""
 
 import json
 from contextlib import nullcontext
@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 from naively import NaiveBayes
 from naively.demo import penguins
 from naively.errors import ParameterError
-from naively.families import Bernoulli, Binned, Multinomial, Poisson
+from naively.families import FAMILIES
+from naively.recipes import RECIPES
 from naively.smoothing import Beta, Dirichlet, Laplace, Lidstone, MEstimate, StackedMEstimate
 
-from .tables import table
+from .tables import FAMILY_OF, table
 
-RECIPES = ["fast", "auto", "strong"]
+WEIGHED = ["fast", "auto", "strong"]
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", WEIGHED)
 def test_the_defaults_give_the_answers_that_they_always_gave(recipe):
     """Golden answers of this version: solvers differ in where they stop."""
     rows, species = penguins()
@@ -33,7 +34,7 @@ def test_the_defaults_give_the_answers_that_they_always_gave(recipe):
     assert model.calibration_.log_loss == pytest.approx(expected["log_loss"], abs=1e-4)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", WEIGHED)
 @pytest.mark.parametrize(
     "smoothing", [100, "jeffreys", MEstimate(5), Dirichlet(3.0), MEstimate(20, "marginal"), {"categorical": 50}]
 )
@@ -47,25 +48,29 @@ def test_a_smoothing_changes_the_answers_of_labels(recipe, smoothing):
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize(
-    ("name", "family"),
-    [("poisson", Poisson()), ("bernoulli", Bernoulli(1.0)), ("binned", Binned()), ("multinomial", Multinomial())],
-)
-def test_a_smoothing_changes_the_answers_of_counts_and_bins(recipe, name, family):
-    frame, y, families = table(name)
-    families = dict.fromkeys(families, family)
-    plain, smoothed = (
-        weighed_left_out(NaiveBayes(recipe, families=families, smoothing=rule).fit(frame, y)) for rule in (None, 200)
-    )
-    assert np.abs(plain - smoothed).max() > 1e-4
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_smoothing_changes_the_evidence_or_is_refused(recipe, name):
+    """In every recipe and of every family, for all columns or by name; what no column reads is refused."""
+    frame, y, families = table(name, n=150)
+    frame = frame[list(families)]
+    plain = evidence(NaiveBayes(recipe, families=families).fit(frame, y), frame)
+    for smoothing in (200, dict.fromkeys(families, 200)):
+        model = NaiveBayes(recipe, families=families, smoothing=smoothing)
+        if FAMILY_OF[name].takes_smoothing(weighed=recipe != "textbook"):
+            assert np.abs(evidence(model.fit(frame, y), frame) - plain).max() > 1e-4
+        else:
+            with pytest.raises(ParameterError, match=r"this family has no|no column here has"):
+                model.fit(frame, y)
 
 
-def weighed_left_out(model):
-    """The left-out answers of the weighed columns alone: the pool of "strong" may rely on other experts entirely."""
+def evidence(model, frame):
+    """What the columns say; in "strong" of themselves, for the pool may rely on other experts entirely."""
+    if model.recipe != "strong":
+        return model.evidence(frame)
     return np.exp(model._estimated()[0].weighed.model.loo.log_posterior)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", WEIGHED)
 def test_the_default_is_an_object_that_can_be_given(recipe):
     frame, y, _ = table("categorical")
     plain = NaiveBayes(recipe).fit(frame, y).predict_proba(frame)
@@ -86,7 +91,7 @@ def test_more_smoothing_says_less_before_it_is_weighed(low, factor, recipe):
     assert spread[1] < spread[0]
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", WEIGHED)
 def test_a_smoothing_can_be_changed_after_fitting(recipe):
     frame, y, _ = table("categorical")
     changed = NaiveBayes(recipe).fit(frame, y).set_params(smoothing=30, prior_smoothing=9)
@@ -97,7 +102,7 @@ def test_a_smoothing_can_be_changed_after_fitting(recipe):
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_smoothing_of_a_column_without_pseudo_counts_is_refused(recipe):
     frame, y, _ = table("categorical")
-    with pytest.raises(ParameterError, match=r"smoothing names the column 'beside'.*Stacked.*no pseudo-counts"):
+    with pytest.raises(ParameterError, match=r"smoothing names the column 'beside', which .*no pseudo-counts"):
         NaiveBayes(recipe, smoothing={"beside": 2.0}).fit(frame, y)
     model = NaiveBayes(recipe).fit(frame, y).set_params(smoothing={"beside": 2.0})
     with pytest.raises(ParameterError, match="smoothing names the column 'beside'"):
@@ -116,11 +121,12 @@ def test_a_smoothing_of_a_column_without_pseudo_counts_is_refused(recipe):
 )
 def test_a_smoothing_that_no_column_reads_is_refused(recipe, columns):
     y = [0, 1] * 20
-    waits = "label" in columns
+    waits = "label" in columns or (recipe == "textbook" and "note" in columns)
     options = {"families": {"note": "text"}} if "note" in columns else {}
     with nullcontext() if waits else pytest.raises(ParameterError, match=r"would change nothing.*no column here has"):
         NaiveBayes(recipe, smoothing=100, **options).fit(columns, y)
-    NaiveBayes(recipe, smoothing="none", **options).fit(columns, y)
+    for harmless in ("none", RECIPES[recipe].smoothing):
+        NaiveBayes(recipe, smoothing=harmless, **options).fit(columns, y)
     fitted = NaiveBayes(recipe, **options).fit(columns, y).set_params(smoothing=7)
     with nullcontext() if waits else pytest.raises(ParameterError, match="would change nothing"):
         fitted.predict(columns)
@@ -132,7 +138,7 @@ def test_a_rule_that_does_not_fit_the_values_is_refused():
         NaiveBayes(smoothing=Beta(2, 1)).fit(frame, y).predict(frame)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", WEIGHED)
 def test_the_smoothing_of_the_prior_is_obeyed(recipe):
     frame, y, _ = table("categorical", n=60)
     frame, y = frame[y < 2], y[y < 2]

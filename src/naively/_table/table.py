@@ -195,12 +195,11 @@ def without_marks(block: IntArray) -> IntArray:
     return np.maximum(block, NOT_WHOLE) if block.size and block.min() < NOT_WHOLE else block
 
 
-class ArrayTable(Table):
-    """A two-dimensional NumPy array of numbers or booleans, in either memory order."""
+class MatrixTable(Table):
+    """Cells of one type in a matrix, whose columns need not have names."""
 
-    def __init__(self, values: AnyArray, names: Sequence[str] | None = None):
-        self.values = values
-        self.n_rows, self._n_columns = (int(length) for length in values.shape)
+    def _hold(self, shape: tuple[int, ...], names: Sequence[str] | None) -> None:
+        self.n_rows, self._n_columns = (int(length) for length in shape)
         self._names, self.named = names, names is not None
 
     @property
@@ -210,6 +209,17 @@ class ArrayTable(Table):
     @property
     def n_columns(self) -> int:
         return self._n_columns
+
+    def _names_without(self, position: int) -> Sequence[str] | None:
+        return None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
+
+
+class ArrayTable(MatrixTable):
+    """A two-dimensional NumPy array of numbers or booleans, in either memory order."""
+
+    def __init__(self, values: AnyArray, names: Sequence[str] | None = None):
+        self.values = values
+        self._hold(values.shape, names)
 
     @cached_property
     def kinds(self) -> Sequence[Kind]:
@@ -249,8 +259,7 @@ class ArrayTable(Table):
         return block
 
     def without(self, position: int) -> Table:
-        names = None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
-        return ArrayTable(np.delete(self.values, position, axis=1), names)
+        return ArrayTable(np.delete(self.values, position, axis=1), self._names_without(position))
 
     def renamed(self, names: Sequence[str]) -> Table:
         return ArrayTable(self.values, names)
@@ -272,21 +281,12 @@ class ArrayTable(Table):
         return encode_array(self.column(position), f"column {self.names[position]!r}")
 
 
-class SparseTable(Table):
+class SparseTable(MatrixTable):
     """A SciPy matrix in CSR form; cells that are not stored are zeros."""
 
     def __init__(self, matrix: Any, names: Sequence[str] | None = None):
         self.matrix = matrix
-        self.n_rows, self._n_columns = (int(length) for length in matrix.shape)
-        self._names, self.named = names, names is not None
-
-    @property
-    def names(self) -> Sequence[str]:
-        return made_up_names(self._n_columns) if self._names is None else self._names
-
-    @property
-    def n_columns(self) -> int:
-        return self._n_columns
+        self._hold(matrix.shape, names)
 
     @cached_property
     def kinds(self) -> Sequence[Kind]:
@@ -303,8 +303,8 @@ class SparseTable(Table):
         return _with_missing_columns(part[:, positions[~absent]].astype(np.float64), absent)
 
     def without(self, position: int) -> Table:
-        names = None if self._names is None else (*self._names[:position], *self._names[position + 1 :])
-        return SparseTable(self.matrix[:, np.delete(np.arange(self._n_columns), position)], names)
+        others = np.delete(np.arange(self._n_columns), position)
+        return SparseTable(self.matrix[:, others], self._names_without(position))
 
     def renamed(self, names: Sequence[str]) -> Table:
         return SparseTable(self.matrix, names)

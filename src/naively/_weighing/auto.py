@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from naively._common.blas import one_blas_thread
-from naively._common.checks import position_of, require_whole
+from naively._common.checks import require_whole
 from naively._model.schema import Schema
 from naively._scoring.model import Factor, LeftOutRows
 from naively._weighing.additive import AdditiveModel, Prior, fit_additive
@@ -21,11 +20,11 @@ from naively._weighing.sources import EstimatedNumbers, WeighedEstimate
 from naively._weighing.terms import Column, FamilyTerm, PartTerm, Term, TextTerm
 from naively._weighing.text import TextEvidence, WeighedText
 from naively._weighing.weights import CANDIDATES
-from naively.errors import ParameterError, SchemaError, brief
+from naively.errors import ParameterError, SchemaError
 from naively.families import Estimate, Family
 from naively.families._categorical import LabelTables
 from naively.families._curves import Curve, Curves
-from naively.smoothing import Lidstone, NoSmoothing, Smoothing, as_smoothing
+from naively.smoothing import Smoothing
 from naively.statistics._calendar import N_CELLS, cells_of
 from naively.statistics._kept_rows import KeptRows
 from naively.statistics._statistics import Statistics
@@ -157,44 +156,6 @@ def refuse_unweighable(names: Sequence[str], families: Sequence[Family | None]) 
         reason = None if family is None else family.unweighable()
         if reason is not None:
             raise ParameterError(f"Column {name!r}: {reason}.")
-
-
-def refuse_unread_smoothing(
-    names: Sequence[str], families: Sequence[Family | None], ignored: Container[int], smoothing: Any, usual: Smoothing
-) -> None:
-    """Refuse a smoothing of columns that have no pseudo-counts: one that names such a column, or that no column reads.
-
-    Parameters
-    ----------
-    names, families : sequences
-        The columns. One of which nothing is known yet may read it some day.
-    ignored : container of int
-        The positions of the columns that are left out.
-    smoothing
-        As it was given: by column, or one for all.
-    usual : Smoothing
-        What it is where none is given.
-    """
-    if smoothing is None:
-        return
-    read = {place: family for place, family in enumerate(families) if place not in ignored}
-    without = {place: family for place, family in read.items() if family and not family.takes_smoothing(weighed=True)}
-    if isinstance(smoothing, Mapping):
-        index = {name: position for position, name in enumerate(names)}
-        for place in [position_of(key, index, "smoothing") for key in smoothing]:
-            if place in without:
-                raise ParameterError(
-                    f"smoothing names the column {names[place]!r}, which {without[place]!r} reads: in a recipe that "
-                    "weighs evidence this family has no pseudo-counts. Leave the column out of smoothing, or choose "
-                    "another family or recipe='textbook'."
-                )
-    elif without and len(without) == len(read) and as_smoothing(smoothing) not in (usual, NoSmoothing(), Lidstone(0)):
-        place = min(without)
-        raise ParameterError(
-            f"smoothing={brief(smoothing)} would change nothing: in a recipe that weighs evidence no column here has "
-            f"pseudo-counts. Column {names[place]!r}, for one, is read by {without[place]!r}. Leave smoothing out, or "
-            "choose other families."
-        )
 
 
 # -- kept rows ----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from naively._model.schema import Schema
 from naively._scoring.decision import Decider
 from naively._scoring.model import Scorer
 from naively._table.read import read_table
+from naively._table.results import Result
 from naively._table.table import require_rows
 from naively.families._numbers import against
 from naively.typing import AnyArray, FloatArray
@@ -74,3 +76,25 @@ class Contrast:
         require_rows(table)
         evidence = self.scorer.evidence(*self.schema.matched(table))
         return against(evidence[:, : self.scorer.n_columns], self.base)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contrasted(Result):
+    """A result that reads every class against a base class."""
+
+    contrast: Contrast
+
+    @property
+    def base(self) -> Any:
+        """The class that the others are compared with."""
+        return self.contrast.label
+
+    @property
+    def classes(self) -> AnyArray:
+        """All classes."""
+        return self.contrast.classes
+
+    @cached_property
+    def intercept(self) -> FloatArray:
+        """The log-odds of the prior, (n_classes,)."""
+        return self.contrast.intercept

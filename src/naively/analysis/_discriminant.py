@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 
 from naively._scoring.model import Factor
-from naively._table.results import SHOWN_ROWS, Columns, Result, Shown, more
-from naively.analysis._contrast import Contrast
+from naively._table.results import SHOWN_ROWS, Columns, Shown, more
+from naively.analysis._contrast import Contrasted
 from naively.errors import GapError, ParameterError, listed
 from naively.families import Estimate
-from naively.typing import AnyArray, FloatArray
+from naively.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Discriminant(Result):
+class Discriminant(Contrasted):
     """A linear function of the row for each class: its log-odds against the base class.
 
     Attributes
@@ -65,23 +65,6 @@ class Discriminant(Result):
     >>> F.decision([[3.0]])[:, 0].tolist()
     [2.0]
     """
-
-    contrast: Contrast
-
-    @property
-    def base(self) -> Any:
-        """The class that the others are compared with."""
-        return self.contrast.label
-
-    @property
-    def classes(self) -> AnyArray:
-        """All classes."""
-        return self.contrast.classes
-
-    @property
-    def intercept(self) -> FloatArray:
-        """The log-odds of the prior, (n_classes,)."""
-        return self.contrast.intercept
 
     @property
     def bias(self) -> FloatArray:

@@ -19,7 +19,7 @@ from naively._scoring.model import Factor, block_reader
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, Shown, more
 from naively._table.table import ArrayTable, Table
-from naively.analysis._contrast import Contrast
+from naively.analysis._contrast import Contrast, Contrasted
 from naively.errors import GapError, ParameterError
 from naively.families._numbers import against, spread_places
 from naively.typing import FloatArray
@@ -115,7 +115,7 @@ class ColumnLogOdds(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LogOdds(Result):
+class LogOdds(Contrasted):
     """The additive form of a model, against one of its classes.
 
     Attributes
@@ -154,23 +154,7 @@ class LogOdds(Result):
     [0.288]
     """
 
-    contrast: Contrast
     columns: Mapping[str, ColumnLogOdds]
-
-    @property
-    def base(self) -> Any:
-        """The class that the others are compared with."""
-        return self.contrast.label
-
-    @property
-    def classes(self) -> Any:
-        """All classes."""
-        return self.contrast.classes
-
-    @cached_property
-    def intercept(self) -> FloatArray:
-        """The log-odds of the prior, (n_classes,)."""
-        return self.contrast.intercept
 
     def __call__(self, X: Any) -> FloatArray:
         """The posterior log-odds of each row, (rows, classes): the intercept and the sum of `terms`.

@@ -61,8 +61,8 @@ def as_smoothing(value: Any, where: str = "smoothing") -> Smoothing:
 
     Examples
     --------
-    >>> as_smoothing(0.1), as_smoothing("laplace")
-    (Lidstone(tau=0.1), Laplace(tau=1.0))
+    >>> as_smoothing(0.1), as_smoothing("laplace"), as_smoothing(1)
+    (Lidstone(tau=0.1), Laplace(tau=1.0), Laplace(tau=1.0))
     """
     if isinstance(value, Smoothing):
         return value
@@ -70,7 +70,7 @@ def as_smoothing(value: Any, where: str = "smoothing") -> Smoothing:
         return NAMES[value]
     if isinstance(value, Real) and not isinstance(value, bool):
         require_number(where, value, at_least=0)
-        return Lidstone(float(value))
+        return {0.0: NoSmoothing(), 1.0: Laplace()}.get(float(value), Lidstone(float(value)))
     raise ParameterError(
         f"{where} must be a smoothing object such as Laplace() or MEstimate(2), a number (Lidstone's tau) or one of "
         f"{', '.join(map(repr, NAMES))}; got {brief(value)}."
