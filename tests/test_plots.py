@@ -134,7 +134,7 @@ def test_bad_columns(columns, message):
 @pytest.mark.filterwarnings("ignore:X lacks the columns")
 def test_rows_without_the_columns():
     model = textbook().fit(ROWS, SPECIES)
-    with pytest.raises(ParameterError, match="lacks one of the columns"):
+    with pytest.raises(ParameterError, match="X has no number in the column"):
         plot_decision_surface(model, {"island": ["Dream"]}, columns=("body_mass_g", "bill_depth_mm"))
 
 

@@ -1,5 +1,6 @@
 """Every warning points at the line of the user's code, however deep below it something is odd."""
 
+import inspect
 import re
 import threading
 import warnings
@@ -14,11 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import naively.sklearn
-from naively import NaiveBayes, diagnostics, errors, shift, tune
+from naively import NaiveBayes, diagnostics, drift, errors, evaluate, plots, selection, shift, thresholds, tune
 from naively.analysis.selection import SelectByEvidence, drop_correlated, forward_selection
 from naively.analysis.thresholds import trade_off
 from naively.errors import NaivelyWarning
-from naively.plots import plot_decision_surface
 from tests.models import textbook
 
 SOURCES = Path(errors.__file__).parent
@@ -63,16 +63,53 @@ READ_X = {
     "learn_unlabelled": lambda model, X: shift.learn_unlabelled(model, X),
     "trade_off": lambda model, X: trade_off(model, X, Y, positive=1),
     "dependence": lambda model, X: diagnostics.dependence(model, X, Y),
-    "plot_decision_surface": lambda model, X: plot_decision_surface(model, X, Y),
+    "annotate": lambda model, X: model.annotate(X),
+    "check": lambda model, X: model.check(X),
+    "log_likelihood": lambda model, X: model.log_likelihood(X, Y),
+    "rank_features": lambda model, X: model.rank_features("evidence", X=X),
+    "steps": lambda model, X: model.steps(X[:1]),
+    "evaluate": lambda model, X: evaluate(model, X, Y),
+    "drift.check": lambda model, X: drift.check(model, X),
+    "plot_confusion": lambda model, X: plots.plot_confusion(model, X, Y),
+    "plot_decision_surface": lambda model, X: plots.plot_decision_surface(model, X, Y),
+    "plot_outliers": lambda model, X: plots.plot_outliers(model, X),
+    "plot_precision_recall": lambda model, X: plots.plot_precision_recall(model, X, Y),
+    "plot_prior": lambda model, X: plots.plot_prior(model, X, Y),
+    "plot_reliability": lambda model, X: plots.plot_reliability(model, X, Y),
+    "plot_roc": lambda model, X: plots.plot_roc(model, X, Y),
     "a pipeline": lambda model, X: make_pipeline(FunctionTransformer(), model).predict(X),
 }
 
 
-REFUSE_ABSENT = {"forget", "plot_decision_surface"}
+REFUSE_ABSENT = {"forget", "plot_decision_surface", "plot_outliers"}
 """What can do nothing without one of the columns: that is an error."""
 
+LEARN_ANEW = {
+    *("fit", "check", "compare", "tune", "named", "drop_correlated", "forward_selection"),
+    *("plot_smoothing", "plot_ties"),
+}
+"""What reads X without a fitted model, which X could differ from."""
 
-@pytest.mark.parametrize("method", READ_X)
+PUBLIC = [naively, drift, shift, thresholds, diagnostics, selection, plots]
+
+
+def test_all_that_reads_rows_is_among_these():
+    places = [NaiveBayes, *PUBLIC]
+    named = [(name, getattr(place, name)) for place in places for name in dir(place) if not name.startswith("_")]
+    reading = {
+        name
+        for name, one in named
+        if inspect.isfunction(one)
+        and one.__module__.startswith("naively")
+        and "X" in inspect.signature(one).parameters
+        and not re.match(r"read_", name)  # a module's own tools
+    }
+    assert reading - LEARN_ANEW == {name.partition("drift.")[2] or name for name in READ_X} - LEARN_ANEW - {
+        *("log_odds().terms", "log_odds()()", "discriminant().decision", "a pipeline")
+    }
+
+
+@pytest.mark.parametrize("method", sorted(READ_X.keys() - {"annotate"}))  # which adds to whatever columns there are
 def test_an_unknown_column_is_told_where_the_user_stands(method):
     model = textbook().fit(FRAME, Y)
     told = "new columns, which are learnt" if method == "partial_fit" else "columns that the model does not know"
@@ -85,7 +122,7 @@ def test_an_absent_column_is_told_where_the_user_stands(method):
     pointed(lambda: READ_X[method](model, FRAME[["a", "c"]]), "X lacks the columns 'b'")
 
 
-@pytest.mark.parametrize("method", sorted(READ_X.keys() - {"impute_proba"}))
+@pytest.mark.parametrize("method", sorted(READ_X.keys() - {"impute_proba", "annotate"}))
 def test_columns_without_names_are_told_where_the_user_stands(method):
     model = textbook().fit(NUMBERS, Y)
     pointed(lambda: READ_X[method](model, NUMBERS.to_numpy()), "X does not have valid feature names", UserWarning)
@@ -107,7 +144,7 @@ READ_Y = {
     "loo": lambda y: textbook().fit(FRAME, Y).loo(FRAME, y),
     "trade_off": lambda y: trade_off(textbook().fit(FRAME, Y), FRAME, y, positive=1),
     "dependence": lambda y: diagnostics.dependence(textbook().fit(FRAME, Y), FRAME, y),
-    "plot_decision_surface": lambda y: plot_decision_surface(textbook().fit(NUMBERS, Y), NUMBERS, y),
+    "plot_decision_surface": lambda y: plots.plot_decision_surface(textbook().fit(NUMBERS, Y), NUMBERS, y),
     "tune": lambda y: tune(textbook(), FRAME, y, {"smoothing": [1, 2]}, folds=2),
     "SelectByEvidence": lambda y: SelectByEvidence(k=1).fit(FRAME, y),
     "forward_selection": lambda y: forward_selection(textbook(), FRAME, y),

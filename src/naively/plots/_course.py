@@ -14,8 +14,7 @@ from naively.analysis._tuning import tune
 from naively.classifier import NaiveBayes
 from naively.errors import NaivelyWarning, ParameterError
 from naively.plots._axes import COLOURS, SOFT, axes_or_new, colour_of, styled
-from naively.plots._surfaces import axis_of, two_numeric
-from naively.typing import FloatArray
+from naively.plots._surfaces import axis_of, numbers_of, two_numeric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,8 +146,8 @@ def plot_outliers(
     model = model._taken()
     model._require_fitted()
     members = two_numeric(model, columns)
-    drawn = _numbers(model, members, X)
-    marked = None if outliers is None else _numbers(model, members, outliers)
+    drawn = numbers_of(model, members, X)
+    marked = None if outliers is None else numbers_of(model, members, outliers)
     points = drawn if marked is None else np.concatenate([drawn, marked])
     x, y = (axis_of(model, member, values) for member, values in zip(members, points.T, strict=True))
     cells = np.full((len(x) * len(y), len(model.schema_.names)), np.nan)
@@ -175,15 +174,6 @@ def plot_outliers(
     styled(axes, None)
     axes.legend(fontsize="small", frameon=True, framealpha=0.9, edgecolor="none", loc="upper left")
     return axes
-
-
-def _numbers(model: NaiveBayes, members: Sequence[int], X: Any) -> FloatArray:
-    """The cells (rows, 2) of two columns."""
-    from naively._table.read import read_table
-
-    table, positions = model.schema_.matched(read_table(X))
-    there = np.array(members) if positions is None else positions[list(members)]
-    return table.numbers(there, slice(0, table.n_rows))
 
 
 def plot_bayes_error(

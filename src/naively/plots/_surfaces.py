@@ -67,13 +67,8 @@ def plot_decision_surface(
     model = model._taken()
     model._require_fitted()
     members = two_numeric(model, columns)
-    table = read_table(X)
-    table, positions = model.schema_.matched(table)
-    there = np.array(members) if positions is None else positions[members]
-    if (there < 0).any():
-        raise ParameterError(f"X lacks one of the columns {columns!r}, whose range is to be shown.")
-    points = table.numbers(there, slice(0, table.n_rows))
-    codes = None if y is None else _codes(model, y, table.n_rows)
+    points = numbers_of(model, members, X)
+    codes = None if y is None else _codes(model, y, len(points))
     axes: Axes = axes_or_new(ax)
     _draw_surface(model, members, points, axes)
     if codes is not None:
@@ -92,6 +87,19 @@ def two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
         if not (model.schema_.is_numeric(member) or model.schema_.is_cut(member)):
             raise ParameterError(f"Column {model.schema_.names[member]!r} holds no numbers: it has no axis to draw.")
     return members
+
+
+def numbers_of(model: NaiveBayes, members: Sequence[int], X: Any) -> FloatArray:
+    """The numbers of some columns of a table, (rows, columns), each of which must have a range."""
+    table, positions = model.schema_.matched(read_table(X))
+    there = np.array(members) if positions is None else positions[members]
+    numbers = table.numbers(there, slice(0, table.n_rows))
+    for member, values in zip(members, numbers.T, strict=True):
+        if np.isnan(values).all():
+            raise ParameterError(
+                f"X has no number in the column {model.schema_.names[member]!r}, whose range is to be shown."
+            )
+    return numbers
 
 
 def _codes(model: NaiveBayes, y: Any, n_rows: int) -> IntArray:
