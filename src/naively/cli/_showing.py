@@ -1,4 +1,4 @@
-"""Commands that look: show, check, demo; and warm."""
+"""Commands that look: show, check, demo."""
 
 from __future__ import annotations
 
@@ -112,15 +112,3 @@ def demo(
     from naively.demo import run_demo, show_demo
 
     show_demo(run_demo(output, seed, row), Console(highlight=False))
-
-
-@app.command(rich_help_panel=LOOK)
-def warm() -> None:
-    """Compile the hot loops into Numba's cache ahead of time, as a container's build may want to."""
-    from rich.console import Console
-
-    from naively._warming import compile_kernels
-
-    console = Console(highlight=False)
-    for work, seconds in compile_kernels():
-        console.print(f"{seconds:6.1f} s  {work}")
