@@ -208,7 +208,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         same of one. Nothing is learnt or kept of them, and they need not be there when the model is asked.
     monotone : dict, optional
         By column name or position 1 or -1: the log-odds of the second of two classes never fall, or never rise, as the
-        number rises, for example ``{"duration": 1}``. In "fast" and "auto", and wherever `Stacked` reads the column.
+        number rises, for example ``{"duration": 1}``. In "fast", "auto" and "strong", and wherever `Stacked` reads
+        the column.
     kept_rows : int, optional
         How many rows the recipes that weigh evidence keep as a sample. By default "fast" keeps 2048 and "auto" 4096,
         and both fit weights on all of them; "strong" keeps 32768, fits its experts on all of them and the weights of
@@ -780,12 +781,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Schema.of_table(table, families)
 
     def _refuse_meaningless(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
-        """Refuse families, smoothings and monotone columns that mean nothing to the recipe."""
-        if recipe.pooled and self.monotone:
-            raise ParameterError(
-                f"monotone means nothing to the recipe {self.recipe!r}, which pools the columns' evidence with experts "
-                "that read several columns at once, and these bend. Use recipe='auto'."
-            )
+        """Refuse families and smoothings that mean nothing to the recipe."""
         if recipe.tempering is not None:
             refuse_unweighable(names, families)
         if self.smoothing is not None:

@@ -271,6 +271,9 @@ def test_numbered_classes_stay_numbers():
         (["fit", "train.csv", "-t", "species", "--ignore", "iland"], "Did you mean 'island'?"),
         (["fit", "train.csv", "-t", "species", "--recipe", "secret"], "recipe must be one of"),
         (["fit", "train.csv", "-t", "species", "--families", "gaussian"], "write COLUMN=FAMILY"),
+        (["fit", "train.csv", "-t", "species", "--monotone", "flipper"], "write COLUMN=+1 or COLUMN=-1"),
+        (["fit", "train.csv", "-t", "species", "--monotone", "sex=up"], "write sex=+1 (rising) or sex=-1"),
+        (["fit", "train.csv", "-t", "species", "--monotone", "sexx=+1"], "--monotone sexx"),
         (["fit", "train.csv", "-t", "species", "-o", "no/such/m.json"], "there is no folder"),
         (["predict", "m.json", "train.csv"], "There is no file m.json"),
         (["predict", "train.csv", "train.csv"], "train.csv"),
@@ -379,6 +382,52 @@ def test_models_of_other_tables_are_not_merged(fitted):
     (fitted / "other.csv").write_text("x,y\n1,a\n2,b\n")
     naively("fit", "other.csv", "-t", "y", "--recipe", "textbook", "-o", "other.json", "-q")
     assert "no column in common" in naively("merge", "m.json", "other.json", "-o", "sum.json", code=1).stderr
+
+
+@pytest.fixture
+def two_species(folder):
+    FRAME[FRAME["species"] != "Gentoo"].to_csv(folder / "two.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("recipe", ["auto", "strong"])
+@pytest.mark.usefixtures("two_species")
+def test_columns_can_be_monotone(recipe):
+    options = ["--monotone", "bill_length_mm=+1", "--monotone", "body_mass_g=-1", "--recipe", recipe]
+    done = naively("fit", "two.csv", "-t", "species", "-o", "two.json", *options)
+    assert "The odds of Chinstrap never fall as bill_length_mm rises." in done.stderr
+    assert "The odds of Chinstrap never rise as body_mass_g rises." in done.stderr
+    model = load("two.json")
+    grid = {**{name: [cell] * 200 for name, cell in ROWS[0].items()}, "bill_length_mm": np.linspace(30, 60, 200)}
+    assert (np.diff(model.predict_proba(grid)[:, 1]) >= -1e-12).all()
+
+
+@pytest.mark.usefixtures("two_species")
+def test_a_scorecard_is_shown_and_written():
+    naively("fit", "two.csv", "-t", "species", "-o", "two.json", "-q")
+    card = load("two.json").scorecard("Chinstrap", pdo=10, n_bins=3, rounded=False)
+    options = ["--good", "Chinstrap", "--pdo", "10", "--bins", "3", "--exact"]
+    assert naively("scorecard", "two.json", *options).stdout == f"{card}\n"
+    naively("scorecard", "two.json", "-o", "card.csv", *options)
+    written, frame = pd.read_csv("card.csv", keep_default_na=False, na_values=[""]), card.frame()
+    pd.testing.assert_frame_equal(written, frame, check_dtype=False)
+    assert "card.html" in naively("scorecard", "two.json", "-o", "card.html", *options).stderr
+    assert card._repr_html_() in Path("card.html").read_text(encoding="utf-8")
+    bins = json.loads(naively("scorecard", "two.json", "--json", *options).stdout)["bins"]
+    assert [one["points"] for one in bins] == frame["points"].tolist()
+
+
+@pytest.mark.usefixtures("two_species", "fitted")
+def test_a_scorecard_that_cannot_be_is_refused():
+    naively("fit", "two.csv", "-t", "species", "-o", "two.json", "-q")
+    for arguments, message in (
+        (["m.json"], "tells two classes apart, but the model has 3"),
+        (["two.json", "--good", "Chinstap"], "Did you mean 'Chinstrap'?"),
+        (["two.json", "-o", "card.docx"], "card.docx is neither"),
+        (["two.json", "-o", "no/card.csv"], "there is no folder no"),
+        (["two.json", "--pdo", "0"], "pdo must be above 0"),
+    ):
+        assert message in naively("scorecard", *arguments, code=1).stderr
 
 
 @pytest.mark.usefixtures("fitted")

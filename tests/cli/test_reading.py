@@ -1,11 +1,17 @@
 """Files as tables: delimiters, quotes, encodings, codes, missing cells, and errors that name the file and the line."""
 
+import csv
 import gzip
+import io
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from naively.cli._reading import Source, require_column, sniffed_delimiter
 from naively.errors import InputError, InputTypeError, SchemaError
@@ -173,4 +179,35 @@ def test_a_mistyped_column_is_told_with_a_guess():
     ],
 )
 def test_sniffing(head, delimiter):
-    assert sniffed_delimiter(head) == delimiter
+    assert sniffed_delimiter(head.splitlines(keepends=True)) == delimiter
+
+
+def test_only_line_ends_end_lines(tmp_path):
+    """Python's `splitlines` cuts at more characters than a text file does."""
+    odd = "a\x0bb\x0cc\x1cd\x85e\u2028f"
+    (tmp_path / "d.csv").write_text(f'id,coat\n1,{odd}\n2,"two\nlines"\n\n3,plain\nx,plain\n', encoding="utf-8")
+    batches = Source(str(tmp_path / "d.csv")).batches(rows=3)
+    assert labels(next(batches), "coat") == [odd, "two\nlines"]
+    with pytest.raises(InputTypeError, match=r"d\.csv, line 7: 'x' in column 'id' is no number"):
+        next(batches)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["", "NA", "1", "2.5", "1_0", "a", "a\nb", "c\r\nd"]), min_size=2, max_size=2)),
+    st.integers(1, 4),
+)
+def test_batches_hold_what_the_lines_hold(lines, rows):
+    """Whatever stands between: empty lines, cells of several lines, batches of any size."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["n", "label"])
+    for line in lines:
+        writer.writerow(line)
+        text.write("\n" if line[0] == "1" else "")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "d.csv")
+        path.write_text(text.getvalue(), newline="")
+        source = Source(str(path), written={"n": "text", "label": "text"})
+        found = [(labels(table, "n"), labels(table, "label")) for table in source.batches(rows=rows)]
+    cells = [(a, b) for first, second in found for a, b in zip(first, second, strict=True)]
+    assert cells == [tuple(None if cell in ("", "NA") else cell for cell in line) for line in lines]

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import ExtraTreeRegressor
 
 from naively import NaiveBayes, load
+from naively._weighing.trees import monotone_values
 from naively.errors import ParameterError
 from naively.families import Stacked
 
@@ -29,7 +31,7 @@ def rows(draw):
 
 
 @settings(max_examples=12, deadline=None)
-@given(rows(), st.sampled_from(["fast", "auto"]))
+@given(rows(), st.sampled_from(["fast", "auto", "strong"]))
 def test_the_log_odds_never_turn(drawn, recipe):
     x, y, other, sign = drawn
     model = NaiveBayes(recipe, monotone={"x": sign}).fit({"x": x, "z": other}, y)
@@ -38,6 +40,56 @@ def test_the_log_odds_never_turn(drawn, recipe):
     grid = np.sort(np.concatenate([known, np.linspace(known.min() - reach, known.max() + reach, 301)]))
     steps = np.diff(log_odds(model, grid, z=0.3))
     assert (sign * steps >= -TOLERANCE).all()
+
+
+def bent(n=1200):
+    """Rows whose odds turn with x, differently by z and label: every expert of "strong" would follow them."""
+    rng = np.random.default_rng(2)
+    x, z, u, v = rng.normal(size=(4, n))
+    label = rng.choice(["a", "b", "c"], n)
+    score = 2 * np.sin(3 * x) * np.sign(z) + np.where(label == "a", x, -x) + z - u * v
+    y = np.where(rng.random(n) < 1 / (1 + np.exp(-2 * score)), "yes", "no")
+    columns = {"x": x, "z": np.round(z, 1), "u": u, "v": v}
+    columns = {name: np.where(rng.random(n) < 0.05, np.nan, cells) for name, cells in columns.items()}
+    return {**columns, "label": label}, y
+
+
+def test_strong_is_monotone_in_every_row_though_its_experts_see_columns_together():
+    X, y = bent()
+    model = NaiveBayes("strong", monotone={"x": 1, "z": -1}).fit(X, y)
+    grid, free = np.linspace(-4, 4, 161), NaiveBayes("strong").fit(X, y)
+    additive = NaiveBayes("auto", monotone={"x": 1, "z": -1}).fit(X, y)
+    assert np.abs(model.predict_proba(X) - additive.predict_proba(X)).max() > 0.1  # the experts are heard
+    for name, sign in (("x", 1), ("z", -1)):
+        turned = 0
+        for row in range(40):
+            others = {other: [cells[row]] * len(grid) for other, cells in X.items()}
+            asked = {**others, name: grid}
+            logs = [one.predict_log_proba(asked) for one in (model, free)]
+            steps, unbound = (np.diff(log[:, 1] - log[:, 0]) for log in logs)
+            assert (sign * steps >= -TOLERANCE).all()
+            turned += (sign * unbound < -TOLERANCE).any()
+        assert turned  # the same rows bend a model that may
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.floats(0.0, 30.0))
+def test_the_values_of_a_tree_are_on_the_right_side_of_each_other(seed, n_features, noise):
+    """Whatever stands in the nodes, after `monotone_values` a tree never turns in a monotone feature."""
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(80, n_features)).astype(np.float32)
+    signs = rng.integers(-1, 2, n_features)
+    tree = ExtraTreeRegressor(random_state=seed % 1000).fit(table, rng.normal(size=80)).tree_
+    values = rng.normal(size=(tree.node_count, 2)) * noise
+    kept = monotone_values(tree, values, signs)
+    assert kept.sum(axis=1) == pytest.approx(values.sum(axis=1), abs=1e-9)
+    for feature, sign in enumerate(signs):
+        asked = np.repeat(rng.normal(size=(1, n_features)), 200, axis=0).astype(np.float32)
+        asked[:, feature] = np.linspace(-4, 4, 200)
+        steps = np.diff(kept[tree.apply(asked), 1])
+        assert sign == 0 or (sign * steps >= 0).all()
+    if not signs.any():
+        assert kept is values
 
 
 def noisy(n=600):
@@ -91,7 +143,6 @@ def test_stacked_columns_of_the_textbook_can_be_monotone():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"recipe": "strong", "monotone": {"x": 1}}, "means nothing to the recipe 'strong'"),
         ({"recipe": "textbook", "monotone": {"x": 1}}, "column 'x', which 'gaussian' reads: it has a shape of its own"),
         ({"monotone": {"x": 2}}, r"monotone\['x'\] must be 1 \(rising\) or -1"),
         ({"monotone": {"x": True}}, r"monotone\['x'\] must be 1"),

@@ -7,9 +7,13 @@ of the sum; what belongs to no column is shared out among them evenly, so that t
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +23,19 @@ from naively._table.read import read_table
 from naively._table.results import Columns, Result, Shown, as_cell
 from naively.analysis._check import values_by_column
 from naively.errors import GapError, InputError, ParameterError, listed
-from naively.typing import FloatArray, Label
+from naively.typing import FloatArray, Label, PathLike
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
 MISSING, UNKNOWN = "missing", "other"
+STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2em;color-scheme:light dark}table{border-collapse:collapse}"
+    "caption{font-weight:600;padding-bottom:.6em}td,th{padding:.15em .8em;border-bottom:1px solid #8884}"
+    "td{font-variant-numeric:tabular-nums}"
+)
+"""How a card looks on a page of its own."""
+
 CONTINUITY = 0.5
 """Rows added to each class of a bin, so that its weight of evidence is finite."""
 
@@ -155,6 +166,37 @@ class Scorecard(Result):
             cells = [*labels, None]
             result += self.points(column)[column.places(cells)][codes]
         return result
+
+    def save(self, path: PathLike) -> None:
+        """Write the card: a CSV file with the columns of its `frame`, or a page of HTML that prints on paper.
+
+        Parameters
+        ----------
+        path : str or path
+            It ends in .csv, .html or .htm.
+        """
+        page = Path(os.fsdecode(path))
+        if page.suffix.lower() not in (".csv", ".html", ".htm"):
+            raise ParameterError(f"A card is written as .csv or .html, and {page.name} is neither.")
+        if not page.absolute().parent.is_dir():
+            raise InputError(f"{page}: there is no folder {page.parent}.")
+        page.write_text(self._csv() if page.suffix.lower() == ".csv" else self._page(), encoding="utf-8", newline="")
+
+    def _csv(self) -> str:
+        columns, text = self._columns(), io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(columns)
+        rows.writerows(
+            ["" if cell != cell else cell for cell in row]
+            for row in zip(*(cells for _, cells in columns.values()), strict=True)
+        )
+        return text.getvalue()
+
+    def _page(self) -> str:
+        return (
+            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Scorecard</title>'
+            f"<style>{STYLE}</style></head>\n<body>{self._repr_html_()}</body></html>\n"
+        )
 
     def _columns(self) -> Columns:
         rows = [

@@ -513,7 +513,7 @@ def with_monotone(names: Sequence[str], families: list[Family | None], monotone:
         except GapError as gap:
             raise ParameterError(
                 f"monotone names the column {names[place]!r}, which {family.name()!r} reads: it {gap.reason}. Numbers "
-                "that Stacked() reads can be monotone, as they are in the recipes 'fast' and 'auto'."
+                "that Stacked() reads can be monotone, as they are in the recipes 'fast', 'auto' and 'strong'."
             ) from gap
     return told
 

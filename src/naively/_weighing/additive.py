@@ -180,9 +180,14 @@ class AdditiveModel:
         return any_known(self.sources)
 
     @property
-    def numeric_weights(self) -> AnyArray:
-        """Which weights belong to the values of numeric columns."""
-        of_values = [np.full(source.n_weights, source.is_numeric) for source in self.sources]
+    def monotone(self) -> dict[int, int]:
+        """The columns whose evidence only rises (1) or falls (-1) from the first to the second class."""
+        return {column: source.monotone for source in self.sources if source.monotone for column in source.columns}
+
+    @property
+    def free_numeric_weights(self) -> AnyArray:
+        """Which weights belong to the values of numeric columns that need not be monotone."""
+        of_values = [np.full(source.n_weights, source.is_numeric and not source.monotone) for source in self.sources]
         return np.concatenate([*of_values, np.zeros(len(self.indicators), dtype=bool)])
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:

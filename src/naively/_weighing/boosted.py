@@ -7,13 +7,14 @@ the fold forest they come in groups that each leave a fold out, so that a row's 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 
 from naively._weighing.softmax import log_loss
-from naively._weighing.trees import Features, Trees, joined_trees, levels
+from naively._weighing.trees import NOT_MONOTONE, Features, Trees, joined_trees, levels, monotone_values
 from naively.typing import AnyArray, FloatArray, IntArray
 
 ROUNDS = 250
@@ -40,6 +41,7 @@ def fit_boosted_cells(
     weights: FloatArray,
     folds: IntArray,
     start: FloatArray,
+    monotone: Mapping[int, int] = NOT_MONOTONE,
 ) -> tuple[Trees | None, FloatArray]:
     """Partitions that correct left-out scores, or None if none pays; and the corrected left-out scores.
 
@@ -50,11 +52,15 @@ def fit_boosted_cells(
     target, weights, folds : ndarray (rows,)
     start : ndarray (rows, classes)
         Left-out scores.
+    monotone : dict
+        Columns with which the score of the second of two classes must only rise (1) or fall (-1).
     """
-    filled = np.where(np.isnan(table), features.middles, table)
+    filled, signs = np.where(np.isnan(table), features.middles, table), features.signs(monotone)
     random = np.random.RandomState(0)
     groups = [
-        _Group(filled, target, weights, folds == fold, start) for fold in np.unique(folds) if (folds != fold).any()
+        _Group(filled, target, weights, folds == fold, start, signs)
+        for fold in np.unique(folds)
+        if (folds != fold).any()
     ]
     if not groups:
         return None, start
@@ -88,10 +94,20 @@ class _Group:
     target, weights : ndarray (rows,)
     held_out : bool ndarray (rows,)
     start : ndarray (rows, classes)
+    signs : ndarray (features,)
+        Which features are monotone: see `Features.signs`.
     """
 
-    def __init__(self, filled: AnyArray, target: IntArray, weights: FloatArray, held_out: AnyArray, start: FloatArray):
-        self.held_out, self.partitions = held_out, list[tuple[Any, FloatArray]]()
+    def __init__(
+        self,
+        filled: AnyArray,
+        target: IntArray,
+        weights: FloatArray,
+        held_out: AnyArray,
+        start: FloatArray,
+        signs: IntArray,
+    ):
+        self.held_out, self.partitions, self._signs = held_out, list[tuple[Any, FloatArray]](), signs
         learnt = ~held_out
         self._learnt, self._asked = filled[learnt], filled[held_out]
         self._truth = np.eye(start.shape[1])[target[learnt]]
@@ -105,15 +121,18 @@ class _Group:
 
         proba = np.exp(log_softmax(self._scores, axis=1))
         residual = self._truth - proba
+        constrained = self._signs.any()  # then there are two classes, whose residuals mirror each other
         grown = ExtraTreeRegressor(
             max_features=SHARE_OF_FEATURES,
             max_leaf_nodes=CELLS,
             min_samples_leaf=LEAST_ROWS_OF_A_CELL,
             random_state=random.randint(1 << 30),
-        ).fit(self._learnt, residual, sample_weight=self._weights, check_input=False)
+            monotonic_cst=self._signs if constrained else None,
+        ).fit(self._learnt, residual[:, 1] if constrained else residual, sample_weight=self._weights, check_input=False)
         tree = grown.tree_
         cells = tree.apply(self._learnt)
-        effects = _newton_steps(tree, cells, residual, proba * (1.0 - proba), self._weights)
+        steps = _newton_steps(tree, cells, residual, proba * (1.0 - proba), self._weights)
+        effects = monotone_values(tree, steps, self._signs)
         self.partitions.append((tree, effects))
         self._scores += effects[cells]
         self._asked_scores += effects[tree.apply(self._asked)]

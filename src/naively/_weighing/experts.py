@@ -156,7 +156,7 @@ def learnt_rows(
 
 @dataclass(frozen=True)
 class GaussianExpert:
-    """A joint Gaussian of the numeric columns beside the tempered evidence of the others."""
+    """A joint Gaussian of the numeric columns that may bend, beside the tempered evidence of the others."""
 
     chosen: IntArray
     rescalings: tuple[Rescaling, ...]
@@ -172,11 +172,13 @@ class GaussianExpert:
 
 
 def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
-    """A joint Gaussian of the numeric columns that vary; None without any, or with too many."""
+    """A joint Gaussian of the numeric columns that vary and may bend; None without any, or with too many."""
     changes = {
         index: change
         for index, (kind, values) in enumerate(learnt.columns)
-        if kind == "numeric" and (change := normal_scores(values, learnt.weights)) is not None
+        if kind == "numeric"
+        and index not in learnt.additive.monotone
+        and (change := normal_scores(values, learnt.weights)) is not None
     }
     if not 0 < len(changes) <= MOST_GAUSSIAN_COLUMNS:
         return None
@@ -195,10 +197,10 @@ def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
 
 
 def _other_columns(learnt: LearntRows) -> tuple[FloatArray, Reweighted]:
-    """The tempered evidence of all terms but the numeric values: of the learnt rows, and a scorer of new ones."""
+    """The tempered evidence of all terms but the free numbers: of the learnt rows, and a scorer of new ones."""
     model, design = learnt.additive, learnt.design
     n_classes = len(model.log_prior)
-    weight = min(1.0, model.loo.temperature) * design.counted * ~model.numeric_weights
+    weight = min(1.0, model.loo.temperature) * design.counted * ~model.free_numeric_weights
     scorer = model.reweighted(
         0.0,
         np.zeros(n_classes),

@@ -8,7 +8,7 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from naively._weighing.softmax import log_loss
 from naively._weighing.terms import Column
-from naively._weighing.trees import Features, Trees, joined_trees, levels
+from naively._weighing.trees import NOT_MONOTONE, Features, Trees, joined_trees, levels, monotone_values
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -71,6 +71,7 @@ def fit_forest(
     prior: FloatArray,
     floor: float,
     n_threads: int,
+    monotone: Mapping[int, int] = NOT_MONOTONE,
 ) -> tuple[ForestExpert, FloatArray]:
     """Grow the forest, and answer for each row by the trees that did not see it.
 
@@ -82,10 +83,12 @@ def fit_forest(
     prior, floor
         See `ForestExpert`.
     n_threads : int
+    monotone : dict
+        Columns in which the probability of the second of two classes must only rise (1) or fall (-1).
     """
-    filled = np.where(np.isnan(table), features.middles, table)
+    filled, signs = np.where(np.isnan(table), features.middles, table), features.signs(monotone)
     numbers = [fold for fold in range(FOLDS) if (folds == fold).any()]
-    groups = list(in_order(lambda fold: _grow(filled, target, weights, folds == fold, fold), numbers, n_threads))
+    groups = list(in_order(lambda fold: _grow(filled, target, weights, folds == fold, fold, signs), numbers, n_threads))
     n_classes = len(prior)
     shrinkage = min(SHRINKAGES, key=lambda rows: _loss(groups, target, weights, prior, floor, rows))
     left_out = np.empty((len(target), n_classes))
@@ -113,28 +116,33 @@ class Group:
         Trees of scikit-learn.
     leaves : list of ndarray
         Where the rows of the fold end, in each tree.
+    signs : ndarray (features,)
+        Which features are monotone: see `Features.signs`.
     """
 
     held_out: AnyArray
     classes: IntArray
     trees: list[Any]
     leaves: list[IntArray]
+    signs: IntArray
 
 
-def _grow(filled: AnyArray, target: IntArray, weights: FloatArray, held_out: AnyArray, fold: int) -> Group:
+def _grow(
+    filled: AnyArray, target: IntArray, weights: FloatArray, held_out: AnyArray, fold: int, signs: IntArray
+) -> Group:
     from sklearn.tree import ExtraTreeClassifier
 
     learnt = ~held_out if not held_out.all() else held_out
     rows, classes, weight = filled[learnt], target[learnt], weights[learnt]
-    first = fold * TREES_PER_FOLD
+    first, constraints = fold * TREES_PER_FOLD, signs if signs.any() else None
     trees = [
-        ExtraTreeClassifier(max_features=SHARE_OF_FEATURES, random_state=first + number)
+        ExtraTreeClassifier(max_features=SHARE_OF_FEATURES, random_state=first + number, monotonic_cst=constraints)
         .fit(rows, classes, sample_weight=weight, check_input=False)
         .tree_
         for number in range(TREES_PER_FOLD)
     ]
     asked = filled[held_out]
-    return Group(held_out, np.unique(classes), trees, [tree.apply(asked) for tree in trees])
+    return Group(held_out, np.unique(classes), trees, [tree.apply(asked) for tree in trees], signs)
 
 
 def _probabilities(tree: Any, group: Group, n_classes: int, shrinkage: float) -> FloatArray:
@@ -145,7 +153,7 @@ def _probabilities(tree: Any, group: Group, n_classes: int, shrinkage: float) ->
     for front in levels(tree):
         for child in (tree.children_left[front], tree.children_right[front]):
             proba[child] = (totals[child] * proba[child] + shrinkage * proba[front]) / (totals[child] + shrinkage)
-    return proba
+    return monotone_values(tree, proba, group.signs)
 
 
 def _loss(

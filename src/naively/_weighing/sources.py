@@ -44,10 +44,13 @@ class Source(ABC):
         The columns that it reads.
     observed : ndarray (columns, classes)
         The weight of their known cells.
+    monotone : int
+        1 or -1 if the log-odds of the second class only rise or fall with the numbers, else 0.
     """
 
     columns: tuple[int, ...]
     observed: FloatArray
+    monotone: int = 0
 
     @property
     def n_weights(self) -> int:

@@ -4,6 +4,10 @@
 
 Every step is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of
 the forest and the boosted cells by the trees that did not see the row, those of the words by folds.
+
+A column that is to be monotone is so in every step: its evidence is, the joint Gaussian leaves it to that evidence,
+trees are grown and drawn to their parents under the constraint, and what joins them only adds with weights of at least
+0.
 """
 
 from __future__ import annotations
@@ -129,7 +133,9 @@ def fit_strong(
     fitted: list[FittedExpert | None] = [
         (learnt.additive_expert, learnt.additive_log_proba),
         fit_gaussian(learnt),
-        fit_forest(features, table, learnt.target, learnt.weights, learnt.folds, prior, floor, n_threads)
+        fit_forest(
+            features, table, learnt.target, learnt.weights, learnt.folds, prior, floor, n_threads, additive.monotone
+        )
         if has_trees
         else None,
         fit_words(learnt),
@@ -139,7 +145,9 @@ def fit_strong(
     pool = fit_log_pool(log_probas, learnt.target, learnt.weights)
     left_out, trees = pool.log_proba(log_probas), None
     if has_trees:
-        trees, left_out = fit_boosted_cells(features, table, learnt.target, learnt.weights, learnt.folds, left_out)
+        trees, left_out = fit_boosted_cells(
+            features, table, learnt.target, learnt.weights, learnt.folds, left_out, additive.monotone
+        )
     boosted = None if trees is None else BoostedCells(features, trees)
     left_out, log_prior = np.asarray(log_softmax(left_out, axis=1)), learnt.design.log_prior.T
     share = believed(left_out, log_prior, learnt.target, learnt.weights, n_fitted=len(experts) + len(prior))

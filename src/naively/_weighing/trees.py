@@ -6,9 +6,10 @@ was never seen, goes both ways, each by its share of the rows that grew the tree
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ MOST_LABELS = 30
 
 MOST_FEATURE_CELLS = 50_000_000
 """Cells that the features of all kept rows may have (200 MB); beyond, the columns that tell least stay out."""
+
+
+NOT_MONOTONE: Mapping[int, int] = MappingProxyType({})
+"""No column must only rise or fall."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,14 @@ class Features:
             result[:, start : start + width] = _cells(columns[column][1], scale)
             start += width
         return result
+
+    def signs(self, monotone: Mapping[int, int]) -> IntArray:
+        """Of each feature, 1 or -1 if its column is monotone, else 0: what trees of scikit-learn call constraints."""
+        signs = [
+            np.full(_width(scale), monotone.get(column, 0))
+            for column, scale in zip(self.columns, self.scales, strict=True)
+        ]
+        return np.concatenate([np.empty(0, dtype=np.int64), *signs])
 
     @property
     def middles(self) -> AnyArray:
@@ -195,3 +208,36 @@ def levels(tree: Any) -> list[IntArray]:
         result.append(front)
         front = np.concatenate([tree.children_left[front], tree.children_right[front]])
     return result
+
+
+def monotone_values(tree: Any, values: FloatArray, signs: IntArray) -> FloatArray:
+    """The values of two classes (nodes, classes), with those of the second class on the right side of each other.
+
+    Trees are grown so that a question to a monotone feature parts lower from higher values; what a node takes over from
+    its parent later may undo it. Here every node is kept within what the questions above it leave: the values of the
+    two sides of such a question never cross the middle between them. The sum of the two classes stays.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree of scikit-learn.
+    values : ndarray (nodes, classes)
+    signs : ndarray (features,)
+        See `Features.signs`.
+    """
+    if not signs.any():
+        return values
+    total, second = values.sum(axis=1), values[:, 1].copy()
+    lowest, highest = np.full(len(second), -np.inf), np.full(len(second), np.inf)
+    for front in levels(tree):
+        left, right = tree.children_left[front], tree.children_right[front]
+        for child in (left, right):
+            lowest[child], highest[child] = lowest[front], highest[front]
+            second[child] = np.clip(second[child], lowest[child], highest[child])
+        asked = signs[tree.feature[front]]
+        rising, falling = asked > 0, asked < 0
+        for low, high in ((left[rising], right[rising]), (right[falling], left[falling])):
+            middle = (second[low] + second[high]) / 2
+            second[low], highest[low] = np.minimum(second[low], middle), np.minimum(highest[low], middle)
+            second[high], lowest[high] = np.maximum(second[high], middle), np.maximum(lowest[high], middle)
+    return np.stack([total - second, second], axis=1)

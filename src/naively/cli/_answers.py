@@ -122,7 +122,7 @@ def explain(
     import numpy as np
 
     from naively._scoring.explanation import as_text
-    from naively.cli._models import load_model, source_for
+    from naively.cli._models import class_named, load_model, source_for
 
     learnt = load_model(model)
     table = source_for(learnt, data, delimiter, encoding).table()
@@ -130,29 +130,13 @@ def explain(
     if first >= table.n_rows:
         raise ParameterError(f"--row {first}: {data} has {table.n_rows} rows, numbered from 0.")
     chosen = np.arange(first, min(first + rows, table.n_rows))
-    frame = learnt.explain(table.only_rows(chosen), target=_class_named(learnt, target))
+    frame = learnt.explain(table.only_rows(chosen), target=class_named(learnt, target, "--target"))
     if as_json:
         show_json([{**line, "row": line["row"] + first} for line in _lines(frame)])
         return
     for place, number in enumerate(chosen.tolist()):
         text = as_text(frame, row=place)
         typer.echo(text.replace(f"row {place}:", f"row {number}:", 1) + "\n")
-
-
-def _class_named(model: NaiveBayes, name: str | None) -> Any:
-    """The class that is written like this."""
-    if name is None:
-        return None
-    named = {str(label): label for label in model.classes_.tolist()}
-    if name not in named:
-        from difflib import get_close_matches
-
-        from naively.cli._reading import did_you_mean
-        from naively.errors import listed
-
-        near = did_you_mean(get_close_matches(name, list(named)))
-        raise ParameterError(f"--target {name} is no class.{near} The classes are {listed(named, 20)}.")
-    return named[name]
 
 
 @app.command(rich_help_panel=ANSWER)

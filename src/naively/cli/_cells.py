@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from naively._table.columns import Column
-from naively._table.labels import encode_array, object_array
-from naively._table.read import object_column
+from naively._table.labels import encode_array, encode_objects
+from naively._table.read import PROSE_CELLS, is_prose
 from naively.errors import InputTypeError
 from naively.typing import FloatArray
 
@@ -65,14 +65,28 @@ def as_column(
         From the place of a cell to the file and the line that it stands in.
     """
     if written == "text":
-        return object_column(name, object_array([None if cell in MISSING else cell for cell in cells]))
+        return _text_column(name, cells)
     numbers = as_numbers(name, cells, decimal_comma, line_of)
     kind: Literal["number", "empty"] = "empty" if np.isnan(numbers).all() else "number"
     return Column(name, kind, lambda: numbers, lambda: encode_array(numbers, f"Column {name!r}"))
 
 
+def _text_column(name: str, cells: Sequence[str]) -> Column:
+    """Cells as a column of labels, or of prose."""
+    known_as = {cell: None if cell in MISSING else cell for cell in dict.fromkeys(cells)}
+    known: list[Any] = list(map(known_as.__getitem__, cells))
+    kind: Literal["label", "text", "empty"] = "text" if is_prose(known[:PROSE_CELLS]) else "label"
+    if not any(known_as.values()):
+        kind = "empty"
+    nothing = np.full(len(known), np.nan)
+    return Column(name, kind, lambda: nothing, lambda: encode_objects(known, f"Column {name!r}"), None, lambda: known)
+
+
 def as_numbers(name: str, cells: Sequence[str], decimal_comma: bool, line_of: Callable[[int], str]) -> FloatArray:
     """Cells as numbers, NaN where missing; the first that is neither is refused, with its line."""
+    numbers = _plain_numbers(cells)
+    if numbers is not None:
+        return numbers
     known = {cell: as_number(cell, decimal_comma) for cell in dict.fromkeys(cells)}
     wrong = {cell for cell, number in known.items() if number != number and cell not in MISSING}
     if wrong:
@@ -81,4 +95,13 @@ def as_numbers(name: str, cells: Sequence[str], decimal_comma: bool, line_of: Ca
             f"{line_of(row)}: {cells[row]!r:.60} in column {name!r} is no number, and the cells before were. "
             "Correct it, or leave it empty."
         )
-    return np.array([known[cell] for cell in cells], dtype=np.float64)
+    return np.fromiter(map(known.__getitem__, cells), np.float64, len(cells))
+
+
+def _plain_numbers(cells: Sequence[str]) -> FloatArray | None:
+    """Cells that all are numbers as Python writes them, as most columns are; else None."""
+    try:
+        numbers = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        return None
+    return None if np.isnan(numbers).any() or "_" in "".join(cells) else numbers

@@ -1,4 +1,4 @@
-"""Commands that hand a model on: report, python, sql, onnx."""
+"""Commands that hand a model on: report, scorecard, python, sql, onnx, warm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from naively.cli._app import Delimiter, Encoding, ModelFile, Quiet, Target, app, say
+from naively.cli._app import (
+    AsJson,
+    Delimiter,
+    Encoding,
+    ModelFile,
+    Quiet,
+    Target,
+    app,
+    records,
+    say,
+    show_json,
+)
 from naively.errors import InputError
 
 EXPORT = "Hand on"
@@ -39,6 +50,39 @@ def report(
         rows = (X, classes[codes])
     learnt.report(output, rows, title=title)
     say(f"The page is in {output}.", quiet)
+
+
+@app.command(rich_help_panel=EXPORT)
+def scorecard(
+    model: ModelFile,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The card, as .csv or .html; - for stdout.")
+    ] = "-",
+    good: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Whose odds the points count; by default that of more rows.")
+    ] = None,
+    pdo: Annotated[float, typer.Option(help="So many points double the odds.")] = 20.0,
+    base: Annotated[float, typer.Option(help="A row with the odds --odds has so many points.")] = 600.0,
+    odds: Annotated[float, typer.Option(help="See --base.")] = 50.0,
+    bins: Annotated[int, typer.Option(help="In how many bins a column of numbers is cut.")] = 5,
+    exact: Annotated[bool, typer.Option("--exact", help="Do not round the points.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write what each value of each column is worth in points, with weights of evidence; for two classes."""
+    from naively.cli._models import class_named, load_model
+
+    learnt = load_model(model)
+    label = class_named(learnt, good, "--good")
+    card = learnt.scorecard(label, pdo=pdo, base=base, odds=odds, n_bins=bins, rounded=not exact)
+    if as_json:
+        show_json({"good": card.good, "bad": card.bad, "bins": records(card)})
+    elif output == "-":
+        typer.echo(str(card))
+    else:
+        _require_folder(output)
+        card.save(output)
+        say(f"The card is in {output}.", quiet)
 
 
 @app.command(name="python", rich_help_panel=EXPORT)

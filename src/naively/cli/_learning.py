@@ -52,6 +52,14 @@ def fit(
         typer.Option("--families", metavar="COLUMN=FAMILY", help="How a column is read: age=gaussian. Repeatable."),
     ] = None,
     ignore: Ignore = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--monotone",
+            metavar="COLUMN=SIGN",
+            help="The odds of the second class never fall (+1) or never rise (-1) with a number: age=+1. Repeatable.",
+        ),
+    ] = None,
     weights: Weights = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -65,12 +73,12 @@ def fit(
     from naively import NaiveBayes
     from naively.cli._reading import Source
 
-    told = _families(families)
-    model = NaiveBayes(recipe, families=told, ignore=ignore or None)
+    told = _by_column(families, "--families", "COLUMN=FAMILY, for example age=gaussian")
+    signs = _signs(_by_column(monotone, "--monotone", "COLUMN=+1 or COLUMN=-1, for example age=+1"))
+    model = NaiveBayes(recipe, families=told or None, ignore=ignore or None, monotone=signs or None)
     source = Source(data, delimiter, encoding)
-    _read_into(
-        model, "partial_fit", source, target, weights, quiet, {"--ignore": ignore or (), "--families": told or ()}
-    )
+    named = {"--ignore": ignore or (), "--families": told, "--monotone": signs}
+    _read_into(model, "partial_fit", source, target, weights, quiet, named)
     path = output or _default_output(data)
     _save(model, path)
     _report(model, path, as_json, quiet)
@@ -176,14 +184,24 @@ def _look_at(model: NaiveBayes, table: Table, target: str) -> None:
         warn_of_learnt(model.schema_, model.statistics_, rows, classes, codes)
 
 
-def _families(given: list[str] | None) -> dict[str, str] | None:
-    families = {}
+def _by_column(given: list[str] | None, option: str, form: str) -> dict[str, str]:
+    """What an option says of columns, each written as COLUMN=WORD."""
+    words = {}
     for one in given or ():
-        name, is_given, family = one.rpartition("=")
+        name, is_given, word = one.rpartition("=")
         if not is_given or not name:
-            raise ParameterError(f"--families {one}: write COLUMN=FAMILY, for example age=gaussian.")
-        families[name] = family
-    return families or None
+            raise ParameterError(f"{option} {one}: write {form}.")
+        words[name] = word
+    return words
+
+
+def _signs(words: Mapping[str, str]) -> dict[str, int]:
+    """What --monotone says, as numbers."""
+    signs = {"+1": 1, "1": 1, "-1": -1}
+    for name, word in words.items():
+        if word not in signs:
+            raise ParameterError(f"--monotone {name}={word}: write {name}=+1 (rising) or {name}=-1 (falling).")
+    return {name: signs[word] for name, word in words.items()}
 
 
 def _default_output(data: str) -> str:
@@ -209,4 +227,6 @@ def _report(model: NaiveBayes, path: str, as_json: bool, quiet: bool) -> None:
     shown = ", ".join(f"{label} {count:g}" for label, count in list(counts.items())[:8])
     more = f" and {len(counts) - 8} more" if len(counts) > 8 else ""
     say(f"{sum(counts.values()):,.0f} rows, {len(columns)} columns, classes: {shown}{more}", quiet)
+    for name, sign in (model.monotone or {}).items():
+        say(f"The odds of {model.classes_[-1]} never {'fall' if sign > 0 else 'rise'} as {name} rises.", quiet)
     say(f"The model is in {path}; naively show {path} tells more.", quiet)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from typing import Any
+
 from naively import NaiveBayes, load
 from naively.cli._cells import Written
-from naively.cli._reading import Source, require_file
-from naively.errors import ParameterError
+from naively.cli._reading import Source, did_you_mean, require_file
+from naively.errors import ParameterError, listed
 
 AS_TEXT = ("label", "text", "date", "time")
 
@@ -33,3 +36,14 @@ def target_of(model: NaiveBayes) -> str:
     if not names:
         raise ParameterError("The model does not know which column holds the classes. Name it: --target COLUMN.")
     return names[-1]  # weights were set aside before
+
+
+def class_named(model: NaiveBayes, name: str | None, option: str) -> Any:
+    """The class that is written like this."""
+    if name is None:
+        return None
+    named = {str(label): label for label in model.classes_.tolist()}
+    if name not in named:
+        near = did_you_mean(get_close_matches(name, list(named)))
+        raise ParameterError(f"{option} {name} is no class.{near} The classes are {listed(named, 20)}.")
+    return named[name]

@@ -7,11 +7,12 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +28,8 @@ SNIFFED_BYTES = 1 << 16
 SNIFFED_LINES = 64
 PARQUET = frozenset({".parquet", ".pq"})
 JSON_LINES = frozenset({".jsonl", ".ndjson", ".json"})
+
+LINE_END = re.compile(r"\r\n|\r|\n")
 
 csv.field_size_limit(1 << 28)
 
@@ -136,36 +139,35 @@ def _encoding(start: bytes, shown: str) -> str:
 
 
 def _csv(source: Source, text: IO[str], rows: int) -> Iterator[Table]:
-    head = "".join(islice(text, SNIFFED_LINES))
+    head = list(islice(text, SNIFFED_LINES))
     if source.delimiter is None:
         source.delimiter = sniffed_delimiter(head)
-    lines = csv.reader(_chained(head, text), delimiter=source.delimiter)
+    lines = csv.reader(chain(head, text), delimiter=source.delimiter)
     try:
         names = _header(source, lines)
-        while batch := list(islice(_checked(source, lines, names), rows)):
-            yield _as_table(source, names, batch)
+        before = lines.line_num
+        while batch := list(islice(lines, rows)):
+            kept, line_of = _checked(source, batch, before, names)
+            before = lines.line_num
+            if kept:
+                yield _as_table(source, names, kept, line_of)
     except csv.Error as error:
         raise InputError(f"{source.shown}, line {lines.line_num}: {error}.") from None
 
 
-def _chained(head: str, text: IO[str]) -> Iterator[str]:
-    yield from head.splitlines(keepends=True)
-    yield from text
-
-
-def sniffed_delimiter(head: str) -> str:
+def sniffed_delimiter(head: Sequence[str]) -> str:
     r"""The delimiter that cuts the first lines into equally many cells, the most of them; a comma if none does.
 
     Examples
     --------
-    >>> sniffed_delimiter("a;b;c\n1,5;2;3\n")
+    >>> sniffed_delimiter(["a;b;c\n", "1,5;2;3\n"])
     ';'
-    >>> sniffed_delimiter("text\nhello, world\n")
+    >>> sniffed_delimiter(["text\n", "hello, world\n"])
     ','
     """
     found: dict[str, float] = {}
     for delimiter in DELIMITERS:
-        lines = [line for line in csv.reader(head.splitlines()[:-1] or head.splitlines(), delimiter=delimiter) if line]
+        lines = [line for line in csv.reader(head[:-1] or head, delimiter=delimiter) if line]
         widths = {len(line) for line in lines}
         found[delimiter] = widths.pop() if len(widths) == 1 else 0
         if not found[delimiter] and lines:
@@ -185,28 +187,48 @@ def _header(source: Source, lines: Iterator[list[str]]) -> list[str]:
     return names
 
 
-def _checked(source: Source, lines: Any, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """The lines with their numbers, each of as many cells as there are columns; empty ones are left out."""
-    for cells in lines:
+def _checked(
+    source: Source, batch: list[list[str]], before: int, names: Sequence[str]
+) -> tuple[list[list[str]], Callable[[int], int]]:
+    """The rows of some lines, each of as many cells as there are columns, and from a row to its line.
+
+    Empty lines are left out.
+    """
+    if set(map(len, batch)) == {len(names)}:
+        return batch, lambda row: next(islice(_line_numbers(batch, before), row, None))
+    kept, lines = [], []
+    for line, cells in zip(_line_numbers(batch, before), batch, strict=True):
         if not cells or (cells == [""] and len(names) > 1):
             continue
         if len(cells) != len(names):
             raise InputError(
-                f"{source.shown}, line {lines.line_num}: {len(cells)} cells, where the first line names {len(names)} "
+                f"{source.shown}, line {line}: {len(cells)} cells, where the first line names {len(names)} "
                 f"columns. The delimiter is {source.delimiter!r} (--delimiter names another); cells that hold it must "
                 "be quoted."
             )
-        yield lines.line_num, cells
+        kept.append(cells)
+        lines.append(line)
+    return kept, lines.__getitem__
 
 
-def _as_table(source: Source, names: Sequence[str], batch: Sequence[tuple[int, list[str]]]) -> Table:
+def _line_numbers(batch: Iterable[list[str]], before: int) -> Iterator[int]:
+    """The number of the last line of each row; a row has more lines than one if its cells do."""
+    line = before
+    for cells in batch:
+        line += 1 + sum(len(LINE_END.findall(cell)) for cell in cells)
+        yield line
+
+
+def _as_table(
+    source: Source, names: Sequence[str], batch: Sequence[list[str]], line_of_row: Callable[[int], int]
+) -> Table:
     comma = source.delimiter != ","
     columns = []
 
     def line_of(row: int) -> str:
-        return f"{source.shown}, line {batch[row][0]}"
+        return f"{source.shown}, line {line_of_row(row)}"
 
-    for name, cells in zip(names, zip(*(cells for _, cells in batch), strict=True), strict=True):
+    for name, cells in zip(names, zip(*batch, strict=True), strict=True):
         known = source.written.get(name, "nothing")
         if known == "nothing":
             known = source.written[name] = written_as(cells, comma)

@@ -1,4 +1,4 @@
-"""Commands that look: show, check, demo; and warm."""
+"""Commands that look: show, check, demo."""
 
 from __future__ import annotations
 

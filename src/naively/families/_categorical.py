@@ -12,7 +12,7 @@ import numpy as np
 from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively._table.labels import LARGEST_EXACT, as_label, label_order, positions_in, recoded
 from naively._table.table import NO_INTEGER, NOT_WHOLE, Kind, Table
-from naively.errors import ForgetError, ParameterError, brief
+from naively.errors import ForgetError, Gap, ParameterError, brief
 from naively.families._distributions import Labels
 from naively.families._linear import logs_and_zeros, refuse_infinite_weights
 from naively.families._numbers import against
@@ -58,6 +58,7 @@ class Categorical(Family):
     """
 
     accepts: ClassVar[tuple[Kind, ...]] = READS_LABELS
+    with_monotone: ClassVar[Any] = Gap("reads labels, which have no order")
 
     categories: tuple[Label, ...] | Literal["declared"] | None = None
 
