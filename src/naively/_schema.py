@@ -9,7 +9,7 @@ has one. A column that is to be ignored stays one of which nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -570,7 +570,7 @@ def ignored_places(names: Sequence[str], families: Any, ignore: Any) -> set[int]
     if isinstance(given, Mapping) or not isinstance(given, Iterable) or isinstance(given, bytes):
         raise ParameterError(f"ignore must be a list of columns, by name or by position, got {brief(ignore)}.")
     said = families.items() if isinstance(families, Mapping) else ()
-    if not said and not len(given):
+    if not said and isinstance(given, Sized) and not len(given):
         return set()
     index = {name: position for position, name in enumerate(names)}
     places = {position_of(key, index, "families") for key, value in said if isinstance(value, str) and value == IGNORE}
