@@ -2744,7 +2744,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rules = self._given_smoothings(names, recipe)
         if not self._is_fitted():
             return rules
-        known = {id(rule): rule.for_classes(self.classes_.tolist()) for rule in rules}
+        labels = self.classes_.tolist()
+        known = {place: rule.for_classes(labels) for place, rule in {id(rule): rule for rule in rules}.items()}
         return [known[id(rule)] for rule in rules]
 
     def _given_smoothings(self, names: Any, recipe: Recipe) -> list[Smoothing]:

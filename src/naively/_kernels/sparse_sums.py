@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._kernels.compiling import kernel
+from naively._kernels.compiling import inlined, kernel
 from naively._kernels.double_double import accumulate, accumulate_closely, product_error
+from naively._kernels.prefetching import LINE_BYTES, prefetch
 from naively.typing import AnyArray, FloatArray, IntArray
+
+ROWS_AHEAD = 2
+"""The cells of a row are asked for so many rows before they are needed."""
 
 
 @kernel
@@ -42,6 +46,7 @@ def add_sparse_power_sums(
         sums[:] = sums_low[:] = powers[:] = powers_low[:] = 0.0
         for position in range(starts[code], starts[code + 1]):
             row = order[position]
+            _ask_ahead(data, indices, indptr, order, position)
             weight = weights[row] if len(weights) else 1.0
             for cell in range(indptr[row], indptr[row + 1]):
                 column = indices[cell]
@@ -84,6 +89,7 @@ def add_sparse_counts(
         whole = True
         for position in range(starts[code], starts[code + 1]):
             row = order[position]
+            _ask_ahead(data, indices, indptr, order, position)
             for cell in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):  # unsigned: never from the end
                 value = data[cell]
                 whole &= value == np.floor(value)
@@ -91,3 +97,14 @@ def add_sparse_counts(
         if not whole:
             return False
     return True
+
+
+@inlined
+def _ask_ahead(data: FloatArray, indices: AnyArray, indptr: AnyArray, order: IntArray, position: int) -> None:
+    """Ask for the cells of a row that comes soon: ordered by class, rows lie anywhere in memory."""
+    if position + ROWS_AHEAD < len(order):
+        later = order[position + ROWS_AHEAD]
+        for cell in range(indptr[later], indptr[later + 1], LINE_BYTES // data.itemsize):
+            prefetch(data, cell)
+        for cell in range(indptr[later], indptr[later + 1], LINE_BYTES // indices.itemsize):
+            prefetch(indices, cell)

@@ -9,7 +9,7 @@ has one. A column that is to be ignored stays one of which nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -74,7 +74,7 @@ class Schema:
     @read_only_property
     def by_summary(self) -> dict[Summary, IntArray]:
         """The positions of the columns that are counted together."""
-        if len(self.names) > 1 and len(set(map(id, self.summaries))) == 1:  # a wide array: one look will do
+        if len(self.names) > 1 and _are_one(self.summaries):  # a wide array: one look will do
             return {summary: np.arange(len(self.names)) for summary in self.summaries[0]}
         groups: dict[Summary, list[int]] = {}
         for position, summaries in enumerate(self.summaries):
@@ -160,6 +160,8 @@ class Schema:
     @cached_property
     def _dates(self) -> list[int]:
         """The positions of the columns that hold dates or times of day and are not read as mere labels."""
+        if self._all_numeric:
+            return []
         return [
             place
             for place, kind in enumerate(self.kinds)
@@ -308,9 +310,23 @@ class Schema:
         return Schema(tuple(columns), kinds, summaries, self.named, declared, beside)
 
 
+def _are_one(columns: Sequence[Any]) -> bool:
+    """Whether all columns share one object; told at once of a wide array."""
+    return len(columns) > 0 and columns[-1] is columns[0] and columns.count(columns[0]) == len(columns)
+
+
+def _distinct(families: Sequence[Family | None]) -> Sequence[Family | None]:
+    """Each family once."""
+    return families[:1] if _are_one(families) else list({id(family): family for family in families}.values())
+
+
+def _any_reads_dates(families: Sequence[Family | None]) -> bool:
+    return any(family is not None and family.reads_dates for family in _distinct(families))
+
+
 def _kinds_read(kinds: Sequence[Kind], families: Sequence[Family | None]) -> tuple[Kind, ...]:
     """What the columns hold for the model: nothing where no family reads them."""
-    if None not in families:
+    if not any(family is None for family in _distinct(families)):
         return tuple(kinds)
     return tuple("empty" if family is None else kind for kind, family in zip(kinds, families, strict=True))
 
@@ -319,13 +335,13 @@ def _with_dates(
     table: Table, positions: Sequence[int], kinds: tuple[Kind, ...], families: Sequence[Family | None]
 ) -> tuple[tuple[Kind, ...], Sequence[Family | None]]:
     """What the columns hold, and their families, where text is to be read as dates or times of day."""
+    if not _any_reads_dates(families):
+        return kinds, families
     asked = [
         place
         for place, (kind, family) in enumerate(zip(kinds, families, strict=True))
         if kind in ("label", "text") and family is not None and family.reads_dates
     ]
-    if not asked:
-        return kinds, families
     held, told = list(kinds), list(families)
     for place in asked:
         family = families[place]
@@ -366,7 +382,7 @@ def summaries_of(
     names: Sequence[str], kinds: Sequence[Kind], families: Sequence[Family | None]
 ) -> tuple[tuple[Summary, ...], ...]:
     """The statistics that each column's family needs, once it is known to be able to read the column."""
-    alike = len(names) > 1 and len(set(map(id, families))) == 1 and len(set(kinds)) == 1
+    alike = len(names) > 1 and _are_one(families) and _are_one(kinds)
     if alike and not (families[0] is not None and families[0].together):  # a wide array: one look will do
         return summaries_of(names[:1], kinds[:1], families[:1]) * len(names)
     known: dict[tuple[int, Kind], tuple[Summary, ...]] = {}
@@ -388,8 +404,8 @@ def declared_by(
     table: Table, names: Sequence[str], positions: Sequence[int], families: Sequence[Family | None]
 ) -> dict[str, tuple[Label, ...]]:
     """The values that the types of the columns declare, none of them if need be, where the family wants to know."""
-    if len(set(map(id, families))) == 1 and (families[0] is None or not families[0].reads_declared):
-        return {}  # a wide array: one look will do
+    if not any(family is not None and family.reads_declared for family in _distinct(families)):
+        return {}
     return {
         name: (table.declared(position) or ()) if position >= 0 else ()
         for name, position, family in zip(names, positions, families, strict=True)
@@ -477,7 +493,7 @@ def assign_families(
 
 def _resolved(families: list[Family | None], kinds: Sequence[Kind], numeric: Family) -> list[Family | None]:
     """The families, told what their columns hold and how numbers are read, where they want to know."""
-    if not any(family is not None and family.reads_dates for family in families):
+    if not _any_reads_dates(families):
         return families
     return [
         family.for_column(kind, numeric) if family is not None and family.reads_dates else family
@@ -554,6 +570,8 @@ def ignored_places(names: Sequence[str], families: Any, ignore: Any) -> set[int]
     if isinstance(given, Mapping) or not isinstance(given, Iterable) or isinstance(given, bytes):
         raise ParameterError(f"ignore must be a list of columns, by name or by position, got {brief(ignore)}.")
     said = families.items() if isinstance(families, Mapping) else ()
+    if not said and isinstance(given, Sized) and not len(given):
+        return set()
     index = {name: position for position, name in enumerate(names)}
     places = {position_of(key, index, "families") for key, value in said if isinstance(value, str) and value == IGNORE}
     return places | {position_of(key, index, "ignore") for key in given}

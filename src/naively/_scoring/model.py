@@ -175,10 +175,12 @@ class Scorer:
 
     def _run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         readers = [self._reader(factor, table, positions) for factor in self.factors]
+        sparse = self._reads_sparse(table)
         row_cells = max(self._cells_per_row(table), self.n_classes, 1)
         least_rows = [factor.estimate.least_rows for factor in self.factors]
         only_codes = all(factor.estimate.reads != "numbers" for factor in self.factors)  # read in less time each
-        block_rows = max((2 if only_codes else 1) * BLOCK_CELLS // row_cells, *least_rows, 128)
+        # sparse rows are read once, where they are, and SciPy takes its time to cut them
+        block_rows = max((4 if sparse else 2 if only_codes else 1) * BLOCK_CELLS // row_cells, *least_rows, 128)
         blocks_per_task = max(1, TASK_CELLS // (block_rows * row_cells))
 
         def score(task: slice) -> None:
@@ -205,10 +207,12 @@ class Scorer:
         linear = any(factor.estimate.reads_sparse for factor in self.factors)
         return one_blas_thread() if linear else nullcontext()
 
+    def _reads_sparse(self, table: Table) -> bool:
+        return isinstance(table, SparseTable) and all(factor.estimate.reads_sparse for factor in self.factors)
+
     def _cells_per_row(self, table: Table) -> int:
         """How many cells of a row are read."""
-        sparse = isinstance(table, SparseTable) and all(factor.estimate.reads_sparse for factor in self.factors)
-        if sparse and isinstance(table, SparseTable):
+        if isinstance(table, SparseTable) and self._reads_sparse(table):
             return int(table.matrix.nnz // table.n_rows)
         return self.n_columns + sum(factor.estimate.cells_per_row for factor in self.factors)
 
@@ -295,7 +299,9 @@ def checked_numbers(
 def checked_cells(table: SparseTable, chosen: IntArray | None, rows: slice, estimate: LinearEstimate) -> Any:
     """Sparse rows, checked in the same way."""
     part = table.rows(chosen, rows)
-    if np.isinf(part.data).any() or (estimate.nonnegative and (part.data < 0).any()):
+    least, largest = part.data.min(initial=0.0), part.data.max(initial=0.0)
+    unlike = estimate.nonnegative and not least >= 0.0  # NaN, too, makes us look closer
+    if unlike or not -np.inf < least <= largest < np.inf:
         checked_numbers(table, chosen, rows, estimate.nonnegative)
     return part
 

@@ -294,7 +294,7 @@ class SparseTable(MatrixTable):
 
     def rows(self, positions: IntArray | None, rows: slice) -> Any:
         """Some rows and columns, still sparse, as float64 (NaN where the position is -1); not to be written to."""
-        part = self.matrix if rows.indices(self.n_rows) == (0, self.n_rows, 1) else self.matrix[rows]
+        part = self.matrix if rows.indices(self.n_rows) == (0, self.n_rows, 1) else _rows_in_place(self.matrix, rows)
         if positions is None:
             return part.astype(np.float64, copy=False)
         absent = positions < 0
@@ -367,6 +367,16 @@ def _cells_of_array(values: AnyArray, positions: IntArray | None) -> Cells:
 def made_up_names(n_columns: int) -> tuple[str, ...]:
     """Names for the columns of an array."""
     return tuple(f"x{position}" for position in range(n_columns))
+
+
+def _rows_in_place(matrix: Any, rows: slice) -> Any:
+    """Rows that follow each other of a CSR matrix, whose cells are not copied."""
+    start, stop, _ = rows.indices(matrix.shape[0])
+    first, last = int(matrix.indptr[start]), int(matrix.indptr[stop])
+    part = type(matrix)((stop - start, matrix.shape[1]), dtype=matrix.dtype)  # given its cells, it would copy them
+    part.data, part.indices = matrix.data[first:last], matrix.indices[first:last]
+    part.indptr = matrix.indptr[start : stop + 1] - matrix.indptr[start]
+    return part
 
 
 def _with_missing_columns(known: Any, absent: AnyArray) -> Any:

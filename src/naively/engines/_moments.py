@@ -136,7 +136,7 @@ def _add_weighted(
 def _sparse_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Sums:
     assert isinstance(rows.table, SparseTable)
     matrix = rows.table.rows(positions, slice(None))
-    if summary.nonnegative and (matrix.data < 0).any():
+    if summary.nonnegative and not matrix.data.min(initial=0.0) >= 0 and (matrix.data < 0).any():
         row = int(np.searchsorted(matrix.indptr, np.flatnonzero(matrix.data < 0)[0], side="right")) - 1
         _numbers(rows, slice(row, row + 1), positions, summary)  # which says what is wrong
     if summary.above is not None or summary.unlike is not None:

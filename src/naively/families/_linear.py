@@ -95,9 +95,9 @@ class LinearEstimate(Estimate):
         if self.no_zero is not None or (self.above is not None and self.above < 0):
             self.add_to(scores, rows.toarray())  # zeros speak for themselves, so the rows are not sparse to us
             return
-        missing = np.isnan(rows.data)
         values = within_reach(rows.data) if self.above is None else (rows.data > self.above).astype(np.float64)
-        if missing.any():
+        if np.isnan(rows.data.max(initial=0.0)):
+            missing = np.isnan(rows.data)
             values = np.where(missing, 0.0, values)
             scores -= with_data(rows, missing) @ np.ascontiguousarray(self.offset.T)
         self._add_products(scores, rows, values)
