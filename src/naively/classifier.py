@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
+from naively._common.by_label import code_of
 from naively._common.checks import position_of, require_number, require_whole
 from naively._common.progress import told
 from naively._common.read_only import in_c_order
@@ -1713,12 +1714,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return annotated(X, names, self.classes_, chosen, posterior, bits)
 
     def _class_code(self, label: Any, where: str = "target") -> int:
-        known = self.classes_.tolist()
-        if isinstance(label, np.generic):
-            label = label.item()
-        if label not in known:
-            raise ParameterError(f"{where} must be one of the classes {listed(known, 20)}, got {label!r}.")
-        return int(known.index(label))
+        return code_of(label, self.classes_.tolist(), where)
 
     @of_one_state
     def loo(

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import NaiveBayes, compat, load
-from naively.errors import InputError, NaivelyWarning, ParameterError, SchemaError
+from naively.analysis.thresholds import trade_off
+from naively.errors import InputError, NaivelyError, NaivelyWarning, ParameterError, SchemaError
 from naively.sklearn import GaussianNB, MultinomialNB
 from naively.smoothing import Dirichlet, MEstimate, PerColumn
 from tests.models import textbook
@@ -221,3 +222,32 @@ def test_weights_in_a_column():
     model.predict(frame)  # the columns that were set aside come along without a warning
     model.partial_fit(frame, "kind", sample_weight="n").forget(frame, frame["kind"], frame["n"])
     assert model.feature_names_in_.tolist() == ["x"]
+
+
+# -- one class -----------------------------------------------------------------------------------------------------
+
+
+ONE_CLASS = {
+    "discriminant": lambda model, label: model.discriminant(base=label),
+    "log_odds": lambda model, label: model.log_odds(base=label),
+    "explain": lambda model, label: model.explain(ROWS_OF_TWO, target=label),
+    "sample": lambda model, label: model.sample(3, y=label),
+    "scorecard": lambda model, label: model.scorecard(good=label),
+    "trade_off": lambda model, label: trade_off(model, ROWS_OF_TWO, list("abab"), positive=label),
+}
+ROWS_OF_TWO = {"coat": ["red", "blue", "red", "red"]}
+NO_CLASS = (pd.NA, pd.NaT, float("nan"), "z", 7, [], ["a", "b"], {}, np.array(["a", "b"]), pd.Series(["a"]), object())
+
+
+@pytest.mark.parametrize("question", ONE_CLASS)
+@pytest.mark.parametrize("label", NO_CLASS, ids=lambda label: type(label).__name__ + str(label)[:4])
+def test_what_is_no_class_is_refused_wherever_one_is_named(question, label):
+    model = NaiveBayes("textbook").fit(ROWS_OF_TWO, list("abab"))
+    with pytest.raises(NaivelyError, match=r"one of|class"):
+        ONE_CLASS[question](model, label)
+
+
+@pytest.mark.parametrize("question", ONE_CLASS)
+def test_a_class_of_numpy_is_a_class(question):
+    model = NaiveBayes("textbook").fit(ROWS_OF_TWO, list("abab"))
+    ONE_CLASS[question](model, np.str_("a"))

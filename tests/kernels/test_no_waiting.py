@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -121,6 +122,35 @@ else:
     assert all(np.array_equal(answer, found["answers"][0]) for answer in found["answers"])
 
 
+def test_threads_take_code_one_after_the_other(tmp_path):
+    """The compiler's tables are not for two threads at once: damaged, they have every kernel fail from then on."""
+    run("", NUMBA_CACHE_DIR=str(tmp_path), NAIVELY_KERNELS="compiled")
+    threads = """
+from naively._kernels.compiling import ForgivingCache
+plain, inside, most = ForgivingCache.load_overload, [], []
+def watched(*args):
+    inside.append(None)
+    most.append(len(inside))
+    time.sleep(0.05)
+    try:
+        return plain(*args)
+    finally:
+        inside.pop()
+ForgivingCache.load_overload = watched
+several = [threading.Thread(target=work, args=("textbook",)) for _ in range(8)]
+for thread in several:
+    thread.start()
+for thread in several:
+    thread.join()
+work("textbook")
+if max(most) > 1:
+    raise SystemExit(f"{max(most)} threads at once")
+"""
+    found = run(threads, NUMBA_CACHE_DIR=str(tmp_path))
+    assert found["compiled"] == []
+    assert all(np.array_equal(answer, found["answers"][0]) for answer in found["answers"])
+
+
 def test_where_no_process_can_be_started_the_references_work(tmp_path):
     found = run(ALL, before="sys.executable = '/nowhere/python'", NUMBA_CACHE_DIR=str(tmp_path))
     assert (found["compiled"], found["process"]) == ([], None)
@@ -137,6 +167,28 @@ def test_where_no_code_can_be_kept_no_process_is_started():
 def test_large_work_waits_for_the_compiler(tmp_path):
     found = run("kernels.CELLS_THAT_REPAY_COMPILING = 0\nwork('textbook')", NUMBA_CACHE_DIR=str(tmp_path))
     assert found["compiled"] != []
+
+
+def test_numba_is_not_taken_as_imported_before_its_thread_has_begun(monkeypatch):
+    """Another thread asks while this one starts the import."""
+    answers, asked, imported, plain = [], [], threading.Event(), threading.Thread
+
+    class SlowToBegin(threading.Thread):
+        def start(self):
+            other = plain(target=lambda: answers.append(_kernels._is_imported()))
+            asked.append(other)
+            other.start()
+            other.join(timeout=0.2)
+            super().start()
+
+    monkeypatch.setattr(_kernels, "_compiler_works", None)
+    monkeypatch.setattr(_kernels, "_importing", None)
+    monkeypatch.setattr(_kernels, "_import", imported.wait)
+    monkeypatch.setattr(threading, "Thread", SlowToBegin)
+    answers.append(_kernels._is_imported())
+    asked[0].join()
+    imported.set()
+    assert answers == [False, False]
 
 
 # -- the way back to the reference --------------------------------------------------------------------------------

@@ -128,6 +128,20 @@ def labels_held(value: Any) -> tuple[AnyArray, ...]:
     return tuple(np.array(axis.tolist(), dtype=object) for axis in value.axes)
 
 
+def code_of(label: Any, classes: Sequence[Any], where: str) -> int:
+    """The place of one class, given by its label; whatever is none of them is refused."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    places = {known: place for place, known in enumerate(classes)}
+    try:
+        place = places.get(label)
+    except TypeError:  # what cannot be a label: a list, or pandas.NA where it meets a label of its own hash
+        place = None
+    if place is None:
+        raise ParameterError(f"{where} must be one of the classes {listed(classes, 20)}, got {brief(label)}.")
+    return place
+
+
 def refuse_unknown(where: str, given: Mapping[Any, Any], labels: Sequence[Any]) -> None:
     """Refuse a mapping with a key that is none of the labels."""
     known = set(labels)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively._common.by_label import code_of
 from naively._common.checks import LARGEST_PARAMETER, require_number, require_whole
 from naively._table.read import read_table
 from naively._table.results import Columns, Result, Shown, as_cell
@@ -245,11 +246,8 @@ def _two_classes(model: NaiveBayes, good: Any) -> tuple[Any, Any]:
     labels = model.classes_.tolist()
     if len(labels) != 2:
         raise InputError(f"A scorecard tells two classes apart, but the model has {len(labels)}: {listed(labels)}.")
-    if good is None:
-        good = labels[int(np.argmax(model.class_count_))]
-    if good not in labels:
-        raise ParameterError(f"good must be one of the classes {listed(labels)}, got {good!r}.")
-    return good, labels[1 - labels.index(good)]
+    place = int(np.argmax(model.class_count_)) if good is None else code_of(good, labels, "good")
+    return labels[place], labels[1 - place]
 
 
 def _is_read(model: NaiveBayes, name: str) -> bool:

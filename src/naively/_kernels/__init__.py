@@ -122,8 +122,9 @@ def _is_imported() -> bool:
     if _compiler_works is None and _importing is None:
         with _guard:
             if _importing is None:
-                _importing = threading.Thread(target=_import, name="naively: import of Numba", daemon=True)
-                _importing.start()
+                thread = threading.Thread(target=_import, name="naively: import of Numba", daemon=True)
+                thread.start()
+                _importing = thread  # not before: one that has not begun looks like one that is done
     return _importing is None or not _importing.is_alive()
 
 

@@ -99,7 +99,7 @@ def run(parent: int) -> None:
     """Compile what is asked for on standard input, until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the one that we work for
     if hasattr(os, "nice"):
-        os.nice(5)
+        os.nice(10)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     while True:
         try:

@@ -9,11 +9,13 @@ where it is damaged or the disk is full, the loop is compiled for this process a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 
 from naively._kernels import NotCompiledError, may_compile, warn_once
 from naively._kernels.background import compile_later
@@ -36,8 +38,9 @@ def prepare() -> None:
     """Let Numba set up what the first kernel needs, be it read from the cache or compiled."""
     from numba.core.registry import cpu_target
 
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
+    with global_compiler_lock:
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
 
 
 class ForgivingCache(FunctionCache):  # type: ignore[misc]
@@ -101,16 +104,43 @@ def _without_waiting(dispatcher: Any) -> Any:
             return load_or_compile(*args, **options)
         types = tuple(dispatcher.typeof_pyval(argument) for argument in args)
         now = time.monotonic()
-        if now - looked.get(types, -LOOK_SECONDS) >= LOOK_SECONDS:
-            if dispatcher._cache.load_overload(types, dispatcher.targetctx) is not None:
-                return load_or_compile(*args, **options)
-            looked[types] = now
-            if dispatcher._cache.cache_path is not None:  # else there is no place for what another process compiles
-                compile_later(dispatcher.py_func.__module__, dispatcher.py_func.__name__, types)
+        if now - looked.get(types, -LOOK_SECONDS) < LOOK_SECONDS:
+            raise NotCompiledError
+        with _no_other_at_the_compiler():
+            code = _loaded(dispatcher, types)
+        if code is not None:
+            return code
+        looked[types] = now
+        if dispatcher._cache.cache_path is not None:  # else there is no place for what another process compiles
+            compile_later(dispatcher.py_func.__module__, dispatcher.py_func.__name__, types)
         raise NotCompiledError
 
     dispatcher._compile_for_args = load_or_wait
     return dispatcher
+
+
+@contextmanager
+def _no_other_at_the_compiler() -> Iterator[None]:
+    """Keep other threads from the compiler's tables, which one at a time may change; do not wait for one that does."""
+    lock = global_compiler_lock._lock
+    if not lock.acquire(blocking=False):
+        raise NotCompiledError
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _loaded(dispatcher: Any, types: Any) -> Any:
+    """The code for arguments of these types, if memory or the cache has it, as `Dispatcher.compile` loads it."""
+    code = dispatcher.overloads.get(types)
+    if code is None:
+        code = dispatcher._cache.load_overload(types, dispatcher.targetctx)
+        if code is None:
+            return None
+        dispatcher.targetctx.insert_user_function(code.entry_point, code.fndesc, [code.library])
+        dispatcher.add_overload(code)
+    return code.entry_point
 
 
 def _warn_that_nothing_is_kept(problem: Exception) -> None:

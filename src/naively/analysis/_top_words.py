@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from naively._common.by_label import code_of
 from naively._common.checks import position_of, require_whole
 from naively._scoring.model import statistics_of
 from naively._table.results import SHOWN_ROWS, Columns, Result, Shown, as_cell, more
@@ -63,10 +64,7 @@ class TopWords(Result):
         return np.asarray(self.words.bits[self._places(code), code])
 
     def _code(self, label: Any) -> int:
-        classes = self.classes.tolist()
-        if label not in classes:
-            raise ParameterError(f"There is no class {label!r}. The classes are {listed(classes)}.")
-        return int(classes.index(label))
+        return code_of(label, self.classes.tolist(), "label")
 
     def _places(self, code: int) -> list[int]:
         """The strongest words for a class; of equal ones those that more of its texts have."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from naively._common.by_label import code_of
 from naively._common.checks import require_number
 from naively._table.results import SHOWN_ROWS, Columns, Result, Shown
 from naively._table.target import read_rows
@@ -304,15 +305,11 @@ def _kept_rows(model: NaiveBayes, positive: Label) -> tuple[FloatArray, AnyArray
 
 
 def _positive(positive: Any, classes: list[Label]) -> Label:
-    if isinstance(positive, np.generic):
-        positive = positive.item()
     if len(classes) < 2:
         raise ParameterError(f"One class against the rest takes two classes; the model knows {listed(classes)}.")
     if positive is None and len(classes) == 2:
         return classes[1]
-    if positive is None or positive not in classes:
-        raise ParameterError(f"positive must be one of the classes {listed(classes, 20)}, got {brief(positive)}.")
-    return classes[classes.index(positive)]
+    return classes[code_of(positive, classes, "positive")]
 
 
 # -- the numbers ----------------------------------------------------------------------------------------------------
