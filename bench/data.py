@@ -44,6 +44,15 @@ def codes(n_rows: int, n_columns: int, n_values: int, n_classes: int, dtype: Any
     return X, y
 
 
+def many_labels(n_rows: int, n_values: int) -> tuple[Any, Any]:
+    """A table of one column of labels: each occurs, and then any of them; they tell nothing."""
+    import pandas
+
+    random = np.random.default_rng(SEED + 4)
+    drawn = np.concatenate([random.permutation(n_values), random.integers(0, n_values, n_rows - n_values)])
+    return pandas.DataFrame({"label": np.char.add("label ", drawn.astype(str))}), classes(n_rows, 2)
+
+
 def names(n_values: int) -> Any:
     return np.array([f"value {place:02d}" for place in range(n_values)])
 

@@ -7,11 +7,9 @@ import json
 from bench.measure import Scale, run_python
 from bench.result import Result, at_most, size
 
-PROBE = """
-import json, resource, tracemalloc
+PEAK = """
+import resource
 from pathlib import Path
-from bench import data
-from naively import NaiveBayes
 
 STATUS = Path("/proc/self/status")
 
@@ -19,6 +17,14 @@ def peak():  # bytes; of this process since it began
     if STATUS.exists():
         return next(int(line.split()[1]) for line in STATUS.read_text().splitlines() if "VmHWM" in line) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+"""
+
+PROBE = (
+    PEAK
+    + """
+import json, tracemalloc
+from bench import data
+from naively import NaiveBayes
 
 X, y = data.numbers({n_rows}, 50, 10, dtype="{dtype}", order="{order}")
 NaiveBayes("textbook").fit(X[:10_000], y[:10_000])
@@ -29,6 +35,7 @@ tracemalloc.start()
 NaiveBayes("textbook").fit(X, y)
 print(json.dumps(dict(resident=resident, traced=tracemalloc.get_traced_memory()[1], table=X.nbytes)))
 """
+)
 
 
 def memory_of_fit_float64(scale: Scale) -> Result:

@@ -281,22 +281,18 @@ def test_few_rivals_and_some_others_stand_for_very_many_classes():
         log_prior=np.full((300, 500), -np.log(300)),
         codes=codes,
         weights=np.ones(500),
-        effects=rng.normal(size=(500, 2)),
+        effects=np.zeros((500, 0)),
         counted=np.ones(3),
         penalty=np.ones(3),
     )
-    for name in ("W", "V3"):
-        some = tempering.CandidateProblem(many, CANDIDATES[name])
-        every = tempering.CandidateProblem(many, CANDIDATES[name], AllScores(many))
-        assert isinstance(some.linear, RivalScores)
-        point = some.pack(None) + 0.1 * rng.random(some.size)
-        (loss, slope), (true_loss, true_slope) = some.loss_and_gradient(point), every.loss_and_gradient(point)
-        assert loss == pytest.approx(true_loss, rel=0.01)
-        assert np.linalg.norm(slope - true_slope) < 0.1 * np.linalg.norm(true_slope)
-        error = check_grad(
-            lambda x, p=some: p.loss_and_gradient(x)[0], lambda x, p=some: p.loss_and_gradient(x)[1], point
-        )
-        assert error < 1e-2
+    some = tempering.CandidateProblem(many, CANDIDATES["W"])
+    every = tempering.CandidateProblem(many, CANDIDATES["W"], AllScores(many))
+    assert isinstance(some.linear, RivalScores)
+    point = some.pack(None) + 0.1 * rng.random(some.size)
+    (loss, slope), (true_loss, true_slope) = some.loss_and_gradient(point), every.loss_and_gradient(point)
+    assert loss == pytest.approx(true_loss, rel=0.01)
+    assert np.linalg.norm(slope - true_slope) < 0.1 * np.linalg.norm(true_slope)
+    assert check_grad(lambda x: some.loss_and_gradient(x)[0], lambda x: some.loss_and_gradient(x)[1], point) < 1e-2
     assert fit_temperature(many) == pytest.approx(
         best_temperature((many.counted_evidence + many.log_prior).T, codes, many.weights), rel=0.05
     )

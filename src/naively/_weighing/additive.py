@@ -263,12 +263,13 @@ def fit_additive(
 def _affordable(candidates: Sequence[str], n_classes: int, n_rows: int, n_terms: int) -> dict[str, Candidate]:
     """The candidates to fit.
 
-    Very many classes have no weights of their own, which too few rows of each would tell; in very wide tables effects
-    are drawn strongly to nothing or left out: there weak ridges have hardly any share, and most of the cost.
+    Very many classes have no weights or effects of their own, which too few rows of each would tell; in very wide
+    tables effects are drawn strongly to nothing or left out: there weak ridges have hardly any share, and most of the
+    cost.
     """
     chosen = {name: CANDIDATES[name] for name in candidates}
     if n_classes > MOST_CLASSES:
-        return {name: one for name, one in chosen.items() if one.deviation_penalty is None} or {"W": CANDIDATES["W"]}
+        return {name: one for name, one in chosen.items() if one.effect_penalty is None} or {"W": CANDIDATES["W"]}
     if n_classes * n_rows * n_terms <= WIDE:
         return chosen
     return {name: one for name, one in chosen.items() if one.effect_penalty is None or one.deviation_penalty} or chosen

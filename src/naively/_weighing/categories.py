@@ -76,11 +76,11 @@ class CategoryTable:
         return np.asarray(self.counts.sum(axis=0) <= 1)
 
     def _shares(self, counts: FloatArray) -> FloatArray:
-        """The shares (estimates,) that rows with counts (classes, values) give."""
+        """The shares (..., estimates) that rows with counts (..., classes, values) give."""
         if len(self.pseudo_rows) == 1:
             return np.ones(1)
-        pairs, posterior = self._pairs
-        return mixture_shares(posterior, counts[pairs], STACK_COUNTS)
+        (codes, values), posterior = self._pairs
+        return mixture_shares(posterior, counts[..., codes, values], STACK_COUNTS)
 
     @cached_property
     def table(self) -> FloatArray:
@@ -104,8 +104,7 @@ class CategoryTable:
         shares = self._shares(self.counts)
         if folds is not None and len(self.pseudo_rows) > 1:
             gone = folds.tables(codes, values, self.counts.shape)
-            left = np.maximum(self.counts - gone, 0.0)
-            shares = np.stack([self._shares(counts) for counts in left])[folds.of_rows].T
+            shares = self._shares(np.maximum(self.counts - gone, 0.0))[folds.of_rows].T
         result = mixed_evidence(shares, likelihood)
         others = self.counts.sum(axis=0)[values] - removed > 1e-9 * removed
         return np.where((values >= 0) & others, result, 0.0)

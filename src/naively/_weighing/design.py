@@ -199,43 +199,25 @@ class TwoClassScores:
 
 
 class RivalScores:
-    """Rows under their own class, which is the first, its nearest rivals, and some that stand for the rest."""
+    """Rows under their own class, which is the first, its nearest rivals, and some that stand for the rest.
+
+    There are no effects: no class has the rows to tell them.
+    """
 
     def __init__(self, design: Design, rows: IntArray) -> None:
         self.n_classes, self.codes = design.n_classes, np.zeros(len(rows), dtype=np.int64)
-        self.rivals = design.rivals[:, rows]
+        self.rivals, self.weights = design.rivals[:, rows], design.weights[rows]
         self.evidence = design.evidence[self.rivals, rows]
         self.log_prior = design.log_prior[self.rivals, rows] + np.log(design.stands_for)[:, None]
-        self.effects, self.weights = design.effects[rows], design.weights[rows]
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
         """The scores (rivals, rows)."""
-        scores = self.evidence @ weights[0].astype(self.evidence.dtype) + self.log_prior + bias[self.rivals]
-        if effects.size:
-            scores += self._said_by_effects(effects)
-        return np.asarray(scores)
-
-    def _said_by_effects(self, effects: FloatArray) -> FloatArray:
-        """The effects' scores (rivals, rows): of few effects one by one, of many for all classes at once."""
-        if effects.shape[1] > NEAREST or sparse.issparse(self.effects):
-            return np.take_along_axis(np.asarray(self.effects @ effects.T), self.rivals.T, axis=1).T
-        said = np.zeros(self.rivals.shape)
-        for column, effect in zip(self.effects.T, effects.T, strict=True):
-            said += column * effect[self.rivals]
-        return said
+        said = self.evidence @ weights[0].astype(self.evidence.dtype)
+        return np.asarray(said + self.log_prior + bias[self.rivals])
 
     def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
-        """What residuals (rivals, rows) of the scores are by bias, weights (1, terms) and effects."""
+        """What residuals (rivals, rows) of the scores are by bias and weights (1, terms)."""
         of_bias: FloatArray = np.bincount(self.rivals.ravel(), residual.ravel(), self.n_classes).astype(np.float64)
         flat = self.evidence.reshape(-1, self.evidence.shape[2])
         of_weights = (residual.ravel().astype(flat.dtype) @ flat)[None]
-        if not with_effects:
-            return of_bias, of_weights, np.zeros((self.n_classes, 0))
-        n_rivals, n_rows = residual.shape
-        ends = n_rivals * np.arange(n_rows + 1)
-        table = sparse.csr_array((residual.T.ravel(), self.rivals.T.ravel(), ends), shape=(n_rows, self.n_classes))
-        return of_bias, of_weights, np.asarray(_dense(table.T @ self.effects))
-
-
-def _dense(found: AnyArray) -> AnyArray:
-    return found.toarray() if sparse.issparse(found) else found  # type: ignore[attr-defined]
+        return of_bias, of_weights, np.zeros((self.n_classes, 0))

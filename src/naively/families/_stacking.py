@@ -49,40 +49,58 @@ def mixture_shares(
 
     Parameters
     ----------
-    likelihood : float64 array (components, items)
+    likelihood : float64 array (..., components, items)
         Likelihood of each item under each component, leave-one-out or cross-fitted.
-    weights : float64 array (items,)
+    weights : float64 array (..., items)
+        Of several mixtures, found together, if there are more dimensions than one.
     pseudo_counts : float64 array (components,) or float, default=1
-    start : float64 array (components,), optional
+    start : float64 array (..., components), optional
         Shares to start from, all above zero: those of nearly the same items save steps.
 
     Returns
     -------
-    float64 array (components,), summing to one.
+    float64 array (..., components), summing to one.
     """
-    components = len(likelihood)
+    components = likelihood.shape[-2]
     counts = np.broadcast_to(np.asarray(pseudo_counts, dtype=np.float64), (components,))
-    total = float(weights.sum() + counts.sum())
+    total = (weights.sum(axis=-1) + counts.sum())[..., None]
     weights, counts = weights / total, counts / total
-    shares = np.full(components, 1 / components) if start is None else start
-    mixture = np.maximum(shares @ likelihood, TINY)
+    first = np.full(components, 1 / components) if start is None else start
+    shares = np.broadcast_to(first, counts.shape)
+    mixture = _mixture(shares, likelihood)
     for _ in range(NEWTON_STEPS):
-        members = shares[:, None] * likelihood / mixture
-        gradient = members @ weights + counts - shares  # by the logarithm of each share, as is all that follows
-        curvature = (members * weights) @ members.T + np.diag(counts + FLATNESS * shares)
-        step = np.linalg.solve(curvature, gradient)
-        if float(gradient @ step) * total < LEAST_GAIN:
+        members = shares[..., None] * likelihood / mixture[..., None, :]
+        # by the logarithm of each share, as is all that follows
+        gradient = (members @ weights[..., None])[..., 0] + counts - shares
+        weighed = members * weights[..., None, :]
+        curvature = weighed @ np.swapaxes(members, -1, -2)
+        curvature[..., np.arange(components), np.arange(components)] += counts + FLATNESS * shares
+        step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
+        found = (gradient * step).sum(axis=-1) * total[..., 0] < LEAST_GAIN
+        if found.all():
             break
-        length = min(1.0, 0.9 / max(float(-step.min()), TINY))
-        value = weights @ np.log(mixture) + counts @ np.log(shares) - shares.sum()
+        length = np.where(found, 0.0, np.minimum(1.0, 0.9 / np.maximum(-step.min(axis=-1), TINY)))
+        value = _log_probability(shares, mixture, weights, counts)
         while True:
-            moved = shares * (1 + length * step)
-            mixture = np.maximum(moved @ likelihood, TINY)
-            if length < SHORTEST or weights @ np.log(mixture) + counts @ np.log(moved) - moved.sum() >= value:
+            moved = shares * (1 + length[..., None] * step)
+            mixture = _mixture(moved, likelihood)
+            worse = _log_probability(moved, mixture, weights, counts) < value
+            if not (worse & (length >= SHORTEST)).any():
                 break
-            length /= 2
+            length = np.where(worse, length / 2, length)
         shares = moved
-    return np.asarray(shares / shares.sum())
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
+def _mixture(shares: FloatArray, likelihood: FloatArray) -> FloatArray:
+    """The likelihood of each item (..., items) under mixtures with shares (..., components)."""
+    return np.maximum((shares[..., None, :] @ likelihood)[..., 0, :], TINY)
+
+
+def _log_probability(shares: FloatArray, mixture: FloatArray, weights: FloatArray, counts: FloatArray) -> FloatArray:
+    """What the shares of mixtures maximise (...,)."""
+    of_items = (weights * np.log(mixture)).sum(axis=-1)
+    return np.asarray(of_items + (counts * np.log(shares)).sum(axis=-1) - shares.sum(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -245,8 +263,7 @@ def stack(
     shares = mixture_shares(posterior, sample.counts[present])
 
     def shares_without(gone: FloatArray) -> FloatArray:
-        left = np.maximum(sample.counts - gone, 0.0)
-        return np.stack([mixture_shares(posterior, one[present], start=shares) for one in left])
+        return mixture_shares(posterior, np.maximum(sample.counts - gone, 0.0)[:, present], start=shares)
 
     fill = fill_knots(sample)
     with np.errstate(over="ignore"):
