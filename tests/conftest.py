@@ -24,6 +24,21 @@ def kernels_are_compiled_here():
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_trees(request):
+    """Let "strong" grow few trees and few cells, except in modules about how well it answers: laws hold of any number.
+
+    Those carry the mark `every_tree`.
+    """
+    from naively._weighing import boosted, forest
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.get_closest_marker("every_tree") is None:
+            patch.setattr(forest, "TREES_PER_FOLD", 3)
+            patch.setattr(boosted, "ROUNDS", 20)
+        yield
+
+
 @pytest.fixture(scope="module", params=["reference", "compiled"])
 def kernels(request):
     """Each test runs twice: with the plain NumPy kernels, and with the compiled ones."""

@@ -70,11 +70,12 @@ ROUND_TRIPS = {
     "lidstone": {"smoothing": Lidstone(0.3), "prior_smoothing": Jeffreys()},
     "m-estimate": {"smoothing": MEstimate(3.0, "marginal"), "prior_smoothing": MEstimate(2.0, {"a": 0.25, "b": 0.75})},
     "dirichlet": {
+        "families": {"code": "categorical"},
         "smoothing": {
             "colour": Dirichlet({"red": 2.0, "blue": 1.5}, "mean"),
             3: Dirichlet(1.5),
             "code": Dirichlet([1, 2, 3]),
-        }
+        },
     },
     "uniform prior": {"prior": "uniform"},
     "prior by class": {"prior": {"a": 0.25, "b": 0.75}},

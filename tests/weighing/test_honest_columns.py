@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from naively import NaiveBayes
 from naively._scoring.model import CLASS_BIAS
 
+pytestmark = pytest.mark.every_tree
+
 WEIGHED = ["fast", "auto"]
 RECIPES = ["textbook", *WEIGHED]
 

@@ -5,6 +5,8 @@ import pytest
 
 from naively import NaiveBayes
 
+pytestmark = pytest.mark.every_tree
+
 
 def log_loss(model, X, y):
     return -float(np.log(model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]).mean())

@@ -12,6 +12,8 @@ from naively import NaiveBayes
 from naively._weighing.kept import FOLDS, dealt, in_rows, removed_weights, sample_weights
 from naively.statistics._kept_rows import KeptRows
 
+pytestmark = pytest.mark.every_tree
+
 RECIPES = ["fast", "auto", "strong"]
 
 

@@ -108,11 +108,11 @@ class Table:
         raise NotImplementedError  # pragma: no cover
 
     def cells(self, positions: IntArray | None, rows: slice) -> Cells:
-        """Like `numbers`, where the cells are or, if they are no floats, where a converted copy is."""
+        """Where the cells of a block of numbers are or, if they are no floats, where a converted copy is."""
         return _cells_of_array(self.numbers(positions, rows), None)
 
     def numbers_by_column(self, positions: IntArray, rows: slice) -> Sequence[FloatArray]:
-        """Like `numbers`, each column by itself."""
+        """The columns of a block of numbers, each by itself."""
         n_columns = self.n_columns
         everything = len(positions) == n_columns and bool((positions == np.arange(n_columns)).all())
         return list(np.ascontiguousarray(self.numbers(None if everything else positions, rows).T))
@@ -148,7 +148,7 @@ class Table:
         raise NotImplementedError  # pragma: no cover
 
     def as_dates(self, position: int, kind: Kind) -> Table:
-        """The same with a column of text read as dates, or as times of day; a cell that is none is refused."""
+        """The table with a column of text read as dates, or as times of day; a cell that is none is refused."""
         raise InputTypeError(
             f"Column {self.names[position]!r} must hold dates or times for its family, but it holds numbers. Convert "
             "it, for example with pandas.to_datetime(column, unit=...), or give it another family."
@@ -172,7 +172,7 @@ class Table:
         return ArrayTable(block, self.names if self.named else None).held_within(positions, largest)
 
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
-        """Like `numbers` as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
+        """A block of cells as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
         block = self.numbers(positions, rows)
         return whole_numbers(block)
 

@@ -71,7 +71,7 @@ class Analyzer:
 
     @classmethod
     def from_options(cls, options: Any) -> Analyzer:
-        """That of a model file, with every check."""
+        """The analyzer of a model file, with every check."""
         given = {name: _fixed(value) for name, value in options}
         for name, value in given.items():
             if name not in DEFAULTS or not _is_plain(value):

@@ -171,7 +171,7 @@ class Date(Family):
     distribution: ClassVar[Any] = Gap(NO_DENSITY)
 
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
-        """Those of the trend, and the probability of every value of the other parts."""
+        """The parameters of the trend, and the probability of every value of the other parts."""
         stored, free = 0, 0
         if TREND in self.parts:
             stored, free = self._trend.n_parameters(estimate.trend, n_classes, n_columns).numbers

@@ -253,7 +253,7 @@ class JointEstimate(Estimate):
     # -- Questions ------------------------------------------------------------------------------------------------
 
     def log_likelihood(self, sums: JointSums) -> FloatArray:
-        """That of all rows of which every member is known: a sum over the combinations."""
+        """The log-likelihood of all rows of which every member is known: a sum over the combinations."""
         sums = self.family.with_known(sums)
         weight = sums.weight.high.T
         if not len(sums.cells):

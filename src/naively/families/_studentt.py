@@ -134,7 +134,7 @@ class StudentT(Family):
     # -- Questions ------------------------------------------------------------------------------------------------
 
     def n_parameters(self, estimate: Any, n_classes: int, n_columns: int) -> Parameters:
-        """Those of the normal distribution whose mean and variance are not known for certain; of a constant, none."""
+        """The number of means and variances, which are not known for certain; a constant has none."""
         ties = "feature" if self.pooled else "none"
         n_varied = int((estimate.variance > 0).all(axis=0).sum())
         return Parameters.all_free(gaussian_parameter_count(n_classes, n_varied, ties))
@@ -152,7 +152,7 @@ class StudentT(Family):
         return uncertain_normal(estimate.location, variance, rows, np.asarray(estimate.freedom), axes, block)
 
     def likelihood_ratio(self, statistics: Moments) -> tuple[FloatArray, IntArray]:
-        """That of normal columns."""
+        """The likelihood ratio of normal columns."""
         return normal_ratio(statistics, shared=bool(self.pooled))
 
     def effect(self, statistics: Moments) -> FloatArray:

@@ -90,7 +90,7 @@ class Thresholded(Family):
 
     @property
     def leaves_out_exactly(self) -> bool:  # type: ignore[override]
-        """As the family inside."""
+        """Whether the family inside leaves a row out exactly."""
         return self.family.leaves_out_exactly
 
     @property
@@ -122,7 +122,7 @@ class Thresholded(Family):
     # -- Leave-one-out --------------------------------------------------------------------------------------------
 
     def leave_one_out(self, *statistics: Any, smoothing: Smoothing) -> LeftOut:
-        """That of the family inside, thresholded: exact where that is."""
+        """The leave-one-out of the family inside, thresholded: exact where that is."""
         inside = self.family.leave_one_out(*statistics, smoothing=smoothing)
         return LeftOut(inside.reads, lambda *rows: self.replaced(inside.evidence(*rows)), inside.codebook)
 
@@ -133,19 +133,19 @@ class Thresholded(Family):
         return self.family.compare(before, after, summary, rows)
 
     def cells(self, *tables: Any) -> list[FloatArray] | None:
-        """Those of the family inside."""
+        """The counts of the cells of each column, of the family inside."""
         return self.family.cells(*tables)
 
     def information(self, *tables: Any) -> FloatArray:
-        """That of the family inside."""
+        """The mutual information of a column and the class, of the family inside."""
         return self.family.information(*tables)
 
     def likelihood_ratio(self, *tables: Any) -> tuple[FloatArray, IntArray]:
-        """That of the family inside."""
+        """The likelihood ratio of the family inside."""
         return self.family.likelihood_ratio(*tables)
 
     def effect(self, *tables: Any) -> FloatArray:
-        """That of the family inside."""
+        """The effect of a column, of the family inside."""
         return self.family.effect(*tables)
 
     def expecting(self) -> Family:
@@ -239,9 +239,9 @@ class ThresholdedEstimate(Estimate):
         return self.inside.kind
 
     def points(self, place: int, n_points: int) -> list[Any]:
-        """Those of the family inside."""
+        """The points that the family inside is tabulated at."""
         return self.inside.points(place, n_points)
 
     def as_numbers(self, points: Sequence[Any]) -> Sequence[Any]:
-        """Those of the family inside."""
+        """The numbers that stand for points, of the family inside."""
         return self.inside.as_numbers(points)

@@ -334,7 +334,7 @@ class TreeEstimate(Estimate):
     # -- Questions ------------------------------------------------------------------------------------------------
 
     def log_likelihood(self, *sums: JointSums) -> FloatArray:
-        """That of all rows without a missing cell, by column."""
+        """The log-likelihood of all rows without a missing cell, by column."""
         tables = PairTables(self.family, sums)
         result = np.zeros(len(self.family.columns))
         for parent, child in self.arcs:

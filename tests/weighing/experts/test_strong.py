@@ -5,6 +5,8 @@ import pytest
 
 from naively import NaiveBayes
 
+pytestmark = pytest.mark.every_tree
+
 
 def loss(model: NaiveBayes, X: np.ndarray, y: np.ndarray) -> float:
     return -float(model.predict_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)].mean())

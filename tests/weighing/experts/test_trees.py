@@ -12,6 +12,8 @@ from naively._weighing.forest import fit_forest
 from naively._weighing.kept import dealt_folds
 from naively._weighing.trees import Features, Trees, joined_trees, plan_features
 
+pytestmark = pytest.mark.every_tree
+
 
 def grown(seed: int, n_rows: int = 300, n_trees: int = 7) -> tuple[np.ndarray, Trees, list]:
     random = np.random.default_rng(seed)
