@@ -345,7 +345,7 @@ def test_priors_are_weights_in_class_order_or_by_class():
         (lambda: compat.klar(usekernel=True, bw="sj"), "'nrd0', 'silverman', 'ucv' or a number"),
         (lambda: compat.klar(interpolate="yes"), "interpolate must be True or False"),
         (lambda: compat.weka(kernel="K"), "kernel must be True or False"),
-        (lambda: compat.naivebayes(usekernel=True, kernel="bell"), "must be one of 'gaussian'"),
+        (lambda: compat.naivebayes(usekernel=True, kernel="bell"), "must be 'gaussian', 'rectangular'"),
         (lambda: compat.naivebayes(usekernel=True, adjust=0), "above 0"),
         (lambda: compat.clop("rows"), "'classes' or 'features'"),
         (lambda: compat.klar(prior="even"), "prior must be numbers"),

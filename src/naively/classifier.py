@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from naively._common.by_label import code_of
-from naively._common.checks import position_of, require_number, require_whole
+from naively._common.checks import position_of, require_bool, require_number, require_whole
 from naively._common.progress import told
 from naively._common.read_only import in_c_order
 from naively._model.options import with_options
@@ -412,7 +412,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch = self._read_batch(X, y, sample_weight)
         fitted = self._taken()
         shown = isinstance(batch, Stream) and batch.source.shows_progress
-        with told("learning", False if shown else self.verbose or None):
+        with told("learning", False if shown else self._says_progress()):
             fitted._replace(*fitted._count(batch, None), NO_CLASSES)
         if isinstance(batch, Batch):
             warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
@@ -1713,6 +1713,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         bits = attribute(decider.log_prior, scorer.evidence(table, positions), chosen) if evidence else None
         return annotated(X, names, self.classes_, chosen, posterior, bits)
 
+    def _says_progress(self) -> bool | None:
+        """Whether long steps are announced; None leaves it to the terminal."""
+        require_bool(self.verbose, "verbose")
+        return self.verbose or None
+
     def _class_code(self, label: Any, where: str = "target") -> int:
         return code_of(label, self.classes_.tolist(), where)
 
@@ -2682,7 +2687,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _told_scorer(self) -> Scorer | PooledScorer:
         """The scorer, with word of it if it takes long."""
-        with told("estimating", self.verbose or None):
+        with told("estimating", self._says_progress()):
             return self._scorer(as_recipe(self.recipe))
 
     def _basis(self) -> tuple[Any, ...]:

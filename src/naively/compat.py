@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from naively._common.by_label import by_label
-from naively._common.checks import require_number
+from naively._common.checks import require_bool, require_number
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError, brief
 from naively.families import Bernoulli, ByKind, Categorical, Family, Gaussian, Kernel, Poisson, Thresholded
@@ -110,7 +110,7 @@ class e1071(_OtherSystem):  # noqa: N801
     @property
     def families(self) -> ByKind:  # type: ignore[override]
         """How columns are distributed, by what they hold."""
-        return _families_of_e1071(self.threshold, self.eps)
+        return _made_once(_families_of_e1071, self.threshold, self.eps)
 
     @property
     def smoothing(self) -> float:  # type: ignore[override]
@@ -169,15 +169,15 @@ class klar(_OtherSystem):  # noqa: N801
         self.n = n
         self.interpolate = interpolate
         require_number("fL", fL, at_least=0)
-        if not isinstance(interpolate, (bool, np.bool_)):
-            raise ParameterError(f"interpolate must be True or False, got {brief(interpolate)}.")
+        require_bool(interpolate, "interpolate")
         _ = self.families, self._given_prior()  # a bad parameter is refused at once
 
     @property
     def families(self) -> ByKind:  # type: ignore[override]
         """How columns are distributed, by what they hold."""
         density = (self.bw, self.adjust, self.kernel, self.n, "mean" if self.interpolate else True)
-        return _families_of_klar(density if self.usekernel else None, self.threshold)
+        require_bool(self.usekernel, "usekernel")
+        return _made_once(_families_of_klar, density if self.usekernel else None, self.threshold)
 
     @property
     def smoothing(self) -> float:  # type: ignore[override]
@@ -242,8 +242,12 @@ class naivebayes(_OtherSystem):  # noqa: N801
     @property
     def families(self) -> ByKind:  # type: ignore[override]
         """How columns are distributed, by what they hold."""
+        require_bool(self.usekernel, "usekernel")
+        require_bool(self.usepoisson, "usepoisson")
         density = (self.bw, self.adjust, self.kernel, self.n) if self.usekernel else None
-        return _families_of_naivebayes(self.laplace == 0, density, self.usepoisson, self.threshold, self.eps)
+        return _made_once(
+            _families_of_naivebayes, self.laplace == 0, density, self.usepoisson, self.threshold, self.eps
+        )
 
     @property
     def smoothing(self) -> float:  # type: ignore[override]
@@ -326,6 +330,15 @@ class clop(_OtherSystem):  # noqa: N801
 _FAMILIES_OF_WEKA = {kernel: ByKind(Rounded(kernel), Categorical("declared")) for kernel in (False, True)}
 
 _FAMILIES_OF_CLOP = ByKind(Gaussian(ties="feature", ddof=1), Categorical(), binary=Bernoulli())
+
+
+def _made_once(make: Any, *options: Any) -> ByKind:
+    """What is made of these options, kept; options that cannot be kept are read, or refused, as they are."""
+    try:
+        families: ByKind = make(*options)
+    except TypeError:  # a list, for example, has no hash
+        families = make.__wrapped__(*options)
+    return families
 
 
 @lru_cache

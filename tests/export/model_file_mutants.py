@@ -2,12 +2,13 @@
 
 import copy
 import json
+from datetime import datetime
 
 import numpy as np
 
 from naively import TAN, JointBayes, NaiveBayes
 from naively._export.json import VERSION, _checksum
-from naively.families import Bernoulli, Binned, Codes, Gaussian, Joint, Kernel, Multinomial, Poisson, Text
+from naively.families import Bernoulli, Binned, Codes, Date, Gaussian, Joint, Kernel, Multinomial, Poisson, Text
 from naively.smoothing import MEstimate
 
 TABLE = {
@@ -15,6 +16,7 @@ TABLE = {
     "z": [1.0, 1.0, 2.0, 2.0, 0.0, 5.0, 1.0, 3.0],
     "c": ["red", "blue", "red", None, "blue", "red", "green", "blue"],
     "t": ["free prize now", "lunch at home", "free", "", "home", None, "now now now", "lunch"],
+    "d": [datetime(2024, 1 + place, 3, place) if place != 4 else None for place in range(8)],
 }
 Y = ["a", "b", "a", "b", "b", "a", "b", "a"]
 WEIGHTS = [0.1, 1.0, 2.5, 0.3, 1 / 3, 7.0, 1.0, 0.2]
@@ -49,9 +51,16 @@ MODELS = {
     "joint": lambda: NaiveBayes(
         "textbook", factors=[Joint("x", "z")], families={"x": Gaussian()}, prior={"a": 0.5, "b": 0.5}
     ).fit(some("x", "z", "c"), Y, WEIGHTS),
+    "dates": lambda: NaiveBayes(
+        "textbook", families={"d": Date(["month", "trend"], trend=Binned(3))}, ignore=["c"]
+    ).fit(some("d", "c"), Y, WEIGHTS),
+    "monotone": lambda: NaiveBayes(monotone={"x": 1, "z": -1}).fit(some("x", "z", "c"), Y, WEIGHTS),
+    "strong, all experts": lambda: NaiveBayes("strong", families=PROSE).fit(*many()),
     "frozen": lambda: NaiveBayes(families=PROSE).fit(TABLE, Y, WEIGHTS).frozen(),
     "frozen fast": lambda: NaiveBayes("fast", families={"z": Gaussian()}).fit(some("x", "z", "c"), Y).frozen(),
     "frozen strong": lambda: NaiveBayes("strong", families=PROSE).fit(*many()).frozen(),
+    "frozen monotone": lambda: NaiveBayes("fast", monotone={"x": 1}).fit(some("x", "z", "c"), Y, WEIGHTS).frozen(),
+    "frozen dates": lambda: NaiveBayes("textbook").fit(some("d", "c"), Y, WEIGHTS).frozen(),
     "joint bayes": lambda: JointBayes().fit(some("z", "c"), Y, WEIGHTS),
     "tree": lambda: TAN(bins=3).fit(some("x", "z", "c"), Y, WEIGHTS),
 }

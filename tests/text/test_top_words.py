@@ -76,7 +76,7 @@ def test_what_has_no_words_says_so():
     model = NaiveBayes("textbook", families={"text": "text"}).fit(X, CLASSES * 4)
     with pytest.raises(ParameterError, match=r"'n' holds no prose\. 'text' does"):
         model.top_words("n")
-    with pytest.raises(ParameterError, match="label must be one of the classes .*got 'eggs'"):
+    with pytest.raises(ParameterError, match=r"label must be one of the classes .*got 'eggs'"):
         model.top_words().of("eggs")
     with pytest.raises(ParameterError, match="most must be"):
         model.top_words(most=0)

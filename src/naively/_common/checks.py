@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -31,6 +31,38 @@ def require_bool(value: Any, where: str) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{where} must be True or False, got {brief(value)}.")
+
+
+def require_one_of(where: str, value: Any, known: Sequence[str | int]) -> None:
+    """Refuse what is none of the known names and numbers, even what cannot be compared with them.
+
+    Examples
+    --------
+    >>> require_one_of("ties", "feature", ("none", "feature"))
+    >>> require_one_of("ties", ["none"], ("none", "feature", "all"))
+    Traceback (most recent call last):
+    naively.errors.ParameterError: ties must be 'none', 'feature' or 'all', got ['none'].
+    """
+    if not isinstance(value, (str, Real)) or value not in known:
+        names = [repr(name) for name in known]
+        raise ParameterError(f"{where} must be {', '.join(names[:-1])} or {names[-1]}, got {brief(value)}.")
+
+
+def some_of(where: str, given: Any, known: Sequence[str]) -> tuple[str, ...]:
+    """Those of the known names that were given, one or several, each once and in the order of the known.
+
+    Examples
+    --------
+    >>> some_of("parts", ["hour", "month"], ("month", "weekday", "hour"))
+    ('month', 'hour')
+    >>> some_of("parts", None, ("month", "hour"))
+    Traceback (most recent call last):
+    naively.errors.ParameterError: parts must be some of 'month', 'hour', got None.
+    """
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+    if not names or not all(isinstance(name, str) and name in known for name in names):
+        raise ParameterError(f"{where} must be some of {listed(known, 20)}, got {brief(given)}.")
+    return tuple(name for name in known if name in names)
 
 
 def require_whole(where: str, value: Any, at_least: int = 1, at_most: int | None = None) -> int:

@@ -8,7 +8,7 @@ records that wait (`naively._export.running`) or, where a new record changes mor
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
 from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -144,7 +144,7 @@ def _plain_keys(
         if shape not in known.shapes:
             known.shapes[shape] = _number_places(model, state, shape)
         last, places = known.last[0] = shape, known.shapes[shape]
-    if places is None or label not in known.classes:
+    if places is None or not isinstance(label, Hashable) or label not in known.classes:
         return None
     numbers = cells if len(places) == len(cells) else [cells[place] for place in places]
     try:

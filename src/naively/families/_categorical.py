@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -64,12 +64,13 @@ class Categorical(Family):
 
     def __init__(self, categories: Sequence[Label] | Literal["declared"] | None = None):
         if categories is not None and not (isinstance(categories, str) and categories == "declared"):
-            if isinstance(categories, str) or len(categories) == 0:
+            values = [] if isinstance(categories, str) or not isinstance(categories, Iterable) else list(categories)
+            if not values:
                 raise ParameterError(
                     f"Categorical(categories) must be a non-empty sequence of values or 'declared', "
                     f"got {brief(categories)}."
                 )
-            labels = {as_label(value, "Categorical(categories)"): None for value in categories}
+            labels = {as_label(value, "Categorical(categories)"): None for value in values}
             categories = tuple(sorted(labels, key=label_order))
         object.__setattr__(self, "categories", categories)
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively._checks import some_of
 from naively._table.dates import written
 from naively._table.table import NO_INTEGER, Kind
 from naively.errors import ParameterError, brief
@@ -75,10 +76,10 @@ class Date(Family):
     trend: Family | None = None
 
     def __post_init__(self) -> None:
-        given = (self.parts,) if isinstance(self.parts, str) else tuple(self.parts)
-        if not given or any(part not in PARTS for part in given) or len(set(given)) < len(given):
+        parts = some_of("Date(parts)", self.parts, PARTS)
+        if not isinstance(self.parts, str) and len(parts) < len(tuple(self.parts)):
             raise ParameterError(f"Date(parts) must be some of {PARTS}, each once, got {brief(self.parts)}.")
-        object.__setattr__(self, "parts", tuple(part for part in PARTS if part in given))
+        object.__setattr__(self, "parts", parts)
         if self.trend is not None and not (isinstance(self.trend, Family) and _reads_dates(self.trend)):
             raise ParameterError(
                 "Date(trend) must be a family of numbers of either sign, each by itself, such as Gaussian() or "

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively._common.checks import position_of, require_number, require_whole
+from naively._common.checks import position_of, require_number, require_one_of, require_whole
 from naively._table.table import Table
 from naively.errors import InputError, InputTypeError, ParameterError, SchemaError, brief, listed
 from naively.families._bins import equal_frequency_cuts
@@ -113,10 +113,8 @@ class Joint(JoinedColumns):
 
     def _set(self, columns: tuple[str | int, ...], ties: Any, ddof: Any, floor: float) -> None:
         plain = plain_columns("Joint", columns)
-        if ties not in ("none", "class", "all"):
-            raise ParameterError(f"Joint(ties) must be 'none', 'class' or 'all', got {brief(ties)}.")
-        if ddof not in (0, 1):
-            raise ParameterError(f"Joint(ddof) must be 0 or 1, got {brief(ddof)}.")
+        require_one_of("Joint(ties)", ties, ("none", "class", "all"))
+        require_one_of("Joint(ddof)", ddof, (0, 1))
         require_number("Joint(floor)", floor, at_least=1e-12)
         for name, value in (("columns", plain), ("ties", ties), ("ddof", ddof), ("floor", floor)):
             object.__setattr__(self, name, value)
@@ -206,6 +204,8 @@ class Tree(JoinedColumns):
         whole = require_whole("bins", bins, at_least=2, at_most=MOST_BINS)
         given = None if cuts is None else _checked_cuts(cuts)
         plain = plain_columns("Tree", columns)
+        if isinstance(root, bool) or not isinstance(root, (str, int, np.integer)):
+            raise ParameterError(f"Tree(root) must be the name or the position of a column, got {brief(root)}.")
         for name, value in (("columns", plain), ("root", root), ("bins", whole), ("cuts", given)):
             object.__setattr__(self, name, value)
 
@@ -303,8 +303,15 @@ def _checked_cuts(cuts: Any) -> tuple[tuple[Any, tuple[float, ...]], ...]:
         raise ParameterError(f"cuts must be a dict from columns to their cut points, got {brief(cuts)}.")
     result = []
     for key, points in cuts.items():
-        values = np.asarray(points, dtype=np.float64)
+        values = _as_numbers(points)
         if values.ndim != 1 or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
             raise ParameterError(f"cuts[{brief(key)}] must be finite numbers in ascending order, got {brief(points)}.")
         result.append((key, tuple(values.tolist())))
     return tuple(result)
+
+
+def _as_numbers(points: Any) -> FloatArray:
+    try:
+        return np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.full(1, np.nan)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively._common.checks import require_number
+from naively._common.checks import require_number, require_one_of
 from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively.errors import GapError, ParameterError
 from naively.families._distributions import Numbers
@@ -104,16 +104,10 @@ class Gaussian(Family):
     lone: Literal["floor", "silent"] = "floor"
 
     def __post_init__(self) -> None:
-        if self.ties not in ("none", "feature", "class", "all"):
-            raise ParameterError(f"Gaussian(ties) must be 'none', 'feature', 'class' or 'all', got {self.ties!r}.")
-        if self.ddof not in (0, 1):
-            raise ParameterError(f"Gaussian(ddof) must be 0 or 1, got {self.ddof!r}.")
-        if self.rule not in ("column", "scikit-learn", "absolute", "threshold"):
-            raise ParameterError(
-                f"Gaussian(rule) must be 'column', 'scikit-learn', 'absolute' or 'threshold', got {self.rule!r}."
-            )
-        if self.lone not in ("floor", "silent"):
-            raise ParameterError(f"Gaussian(lone) must be 'floor' or 'silent', got {self.lone!r}.")
+        require_one_of("Gaussian(ties)", self.ties, ("none", "feature", "class", "all"))
+        require_one_of("Gaussian(ddof)", self.ddof, (0, 1))
+        require_one_of("Gaussian(rule)", self.rule, ("column", "scikit-learn", "absolute", "threshold"))
+        require_one_of("Gaussian(lone)", self.lone, ("floor", "silent"))
         require_number("Gaussian(floor)", self.floor, at_least=0)
         require_number("Gaussian(eps)", self.eps, at_least=0)
         if self.interval is not None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from naively._common.checks import require_number, require_whole
+from naively._common.checks import require_bool, require_number, require_one_of, require_whole
 from naively.errors import GapError, ParameterError
 from naively.families._bandwidths import RULES
 from naively.families._bells import KERNELS, bells
@@ -117,12 +117,11 @@ class Kernel(Family):
         else:
             _require_positive("Kernel(bandwidth)", self.bandwidth)
         _require_positive("Kernel(adjust)", self.adjust)
-        for name in ("scores", "background", "nearest"):
-            option = getattr(self, name)
-            if not isinstance(option, (bool, np.bool_)) and (name, option) != ("nearest", "mean"):
-                raise ParameterError(f"Kernel({name}) must be True or False, got {option!r}.")
-        if self.kernel not in KERNELS:
-            raise ParameterError(f"Kernel(kernel) must be one of {', '.join(map(repr, KERNELS))}, got {self.kernel!r}.")
+        require_bool(self.scores, "Kernel(scores)")
+        require_bool(self.background, "Kernel(background)")
+        if not (isinstance(self.nearest, str) and self.nearest == "mean"):
+            require_bool(self.nearest, "Kernel(nearest), unless 'mean',")
+        require_one_of("Kernel(kernel)", self.kernel, tuple(KERNELS))
         given = isinstance(self.bandwidth, tuple) or self.bandwidth in ("nrd0", "SJ", "ucv")
         if (given or self.kernel != "gaussian") and self.background:
             raise ParameterError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import special
 
-from naively.errors import ParameterError
+from naively._checks import require_one_of
 from naively.families._distributions import Numbers
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros
 from naively.families._posteriors import Posteriors, gammas
@@ -57,8 +57,7 @@ class Poisson(Family):
     pseudo: Literal["rows", "events"] = "rows"
 
     def __post_init__(self) -> None:
-        if self.pseudo not in ("rows", "events"):
-            raise ParameterError(f"Poisson(pseudo) must be 'rows' or 'events', got {self.pseudo!r}.")
+        require_one_of("Poisson(pseudo)", self.pseudo, ("rows", "events"))
 
     # -- Statistics -----------------------------------------------------------------------------------------------
 

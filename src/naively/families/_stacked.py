@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively._checks import require_one_of, some_of
 from naively.errors import ParameterError
 from naively.families._bins import histogram_cells
 from naively.families._cells import left_out
@@ -60,12 +61,11 @@ class Stacked(Family):
     monotone: int = 0
 
     def __post_init__(self) -> None:
+        some_of("Stacked(densities)", self.densities, DENSITIES)
         object.__setattr__(self, "densities", tuple(self.densities))
-        unknown = [name for name in self.densities if name not in DENSITIES]
-        if unknown or not self.densities:
-            raise ParameterError(f"Stacked(densities) must be some of {DENSITIES}, got {self.densities!r}.")
-        if isinstance(self.monotone, bool) or self.monotone not in (-1, 0, 1):
+        if isinstance(self.monotone, bool):
             raise ParameterError(f"Stacked(monotone) must be 1, -1 or 0, got {self.monotone!r}.")
+        require_one_of("Stacked(monotone)", self.monotone, (1, -1, 0))
 
     def with_monotone(self, sign: int) -> Stacked:
         """The family whose evidence rises (1) or falls (-1) with the number."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._checks import require_one_of, some_of
 from naively._text.analyzer import Analyzer
 from naively._text.entities import ENTITIES
 from naively.errors import ParameterError
@@ -50,16 +51,9 @@ def stop_words_of(given: Any) -> tuple[str, ...]:
 
 def entities_of(given: Any) -> tuple[str, ...]:
     """The kinds of things that are tokens of their own, in their order."""
-    if given is None or isinstance(given, str):
-        chosen = ENTITIES if given == "all" else () if given is None else (given,)
-    else:
-        chosen = tuple(given) if hasattr(given, "__iter__") else (given,)
-    unknown = [kind for kind in chosen if kind not in ENTITIES]
-    if unknown:
-        raise ParameterError(
-            f"Text(entities) must be 'all' or some of {', '.join(map(repr, ENTITIES))}; got {unknown[0]!r:.60}."
-        )
-    return tuple(kind for kind in ENTITIES if kind in chosen)
+    if given is None or (isinstance(given, (tuple, list)) and not given):
+        return ()
+    return ENTITIES if isinstance(given, str) and given == "all" else some_of("Text(entities)", given, ENTITIES)
 
 
 def function_of(name: str, given: Any) -> Any:
@@ -107,6 +101,5 @@ def whole(name: str, given: Any, least: int) -> int | None:
 
 def one_of(name: str, given: Any, known: Sequence[str]) -> Any:
     """One of the known names."""
-    if given not in known:
-        raise ParameterError(f"Text({name}) must be one of {', '.join(map(repr, known))}; got {given!r}.")
+    require_one_of(f"Text({name})", given, known)
     return given

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from naively._checks import require_bool
 from naively.families._bins import histogram_cells
 from naively.families.base import Estimate, Family, Parameters
 from naively.smoothing import Smoothing
@@ -45,6 +46,9 @@ class Rounded(Family):
     """
 
     kernel: bool = False
+
+    def __post_init__(self) -> None:
+        require_bool(self.kernel, "kernel")
 
     @property
     def summaries(self) -> tuple[Summary, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from naively._common.checks import require_number
+from naively._common.checks import require_number, require_one_of
 from naively.errors import ParameterError
 from naively.smoothing._base import Smoothing, finite_numbers, numbers_by_value, per_value
 from naively.typing import FloatArray
@@ -40,8 +40,7 @@ class Dirichlet(Smoothing):
     estimator: Literal["map", "mean"] = "map"
 
     def __post_init__(self) -> None:
-        if self.estimator not in ("map", "mean"):
-            raise ParameterError(f"Dirichlet(estimator) must be 'map' or 'mean', got {self.estimator!r}.")
+        require_one_of("Dirichlet(estimator)", self.estimator, ("map", "mean"))
         numbers_by_value(self, "beta")
         values = finite_numbers("Dirichlet(beta)", [self.beta] if isinstance(self.beta, Real) else self.beta)
         least = 1 if self.estimator == "map" else 0
