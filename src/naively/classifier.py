@@ -1240,7 +1240,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model as an ONNX graph that answers, within 1e-6, as `predict_proba` does.
 
         It has an input of shape (rows, 1) for each column, by its name: float64 for numbers and booleans, in which NaN
-        is missing, and text for labels. A model of an array of numbers has the one input "X". The outputs are `label`
+        is missing, and text for labels; float64 seconds since 1970 by the clock on the wall for dates, and since
+        midnight for times of day. A model of an array of numbers has the one input "X". The outputs are `label`
         and `probabilities` (with an underscore before it if a column has that name). A number that the model would
         refuse, infinity for example, is read as missing.
 

@@ -1,15 +1,17 @@
 """A frame as a table of a database, and a model's answers as the database computes them."""
 
+import datetime
 import sqlite3
 
 import duckdb
 import numpy as np
 import pandas as pd
 
-from tests.export.exported import NAMES
+from tests.export.exported import DATED, NAMES
 
 TABLE = 'rows "x"; --'
 TYPES = dict.fromkeys(NAMES, "DOUBLE") | {NAMES[3]: "TEXT", NAMES[4]: "BOOLEAN"}
+TYPES |= dict(zip(DATED, ["TIMESTAMP", "DATE", "TIME", "TEXT"], strict=True))
 
 
 def plain_rows(frame):
@@ -17,8 +19,19 @@ def plain_rows(frame):
     found = []
     for number, row in enumerate(frame.itertuples(index=False)):
         cells = [None if pd.isna(cell) else cell for cell in row]
-        found.append((number, *(cell.item() if hasattr(cell, "item") else cell for cell in cells)))
+        found.append((number, *map(_plain, cells)))
     return found
+
+
+def _plain(cell):
+    if isinstance(cell, pd.Timestamp):
+        return cell.to_pydatetime()
+    return cell.item() if hasattr(cell, "item") else cell
+
+
+def as_text(cell):
+    """A cell with dates and times as texts, for databases that have no type for them."""
+    return str(cell) if isinstance(cell, datetime.date | datetime.time) else cell
 
 
 def quoted(name, quote='"'):
@@ -49,7 +62,7 @@ def duckdb_answers(model, frame, table=TABLE, **options):
 def sqlite_answers(model, frame, table=TABLE, **options):
     db = sqlite3.connect(":memory:")
     created(frame, db.execute, table)
-    db.executemany(inserted(frame, table), plain_rows(frame))
+    db.executemany(inserted(frame, table), [tuple(map(as_text, row)) for row in plain_rows(frame)])
     sql = model.to_sql(table, "sqlite", keep=["id"], **options)
     for statement in sql.statements:
         db.execute(statement)

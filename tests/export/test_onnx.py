@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import onnxruntime
+import pandas as pd
 import pytest
 
 from naively import NaiveBayes
 from naively.errors import GapError, ParameterError
-from tests.export.exported import LABELS, NAMES, models, rows
+from tests.export.exported import DATED, LABELS, NAMES, models, rows
 
 MODELS = models()
 MISSING = "\x7f nothing"
@@ -20,6 +21,17 @@ def session_of(model, **options):
     )
 
 
+def numbers_of(cells):
+    """Numbers as they are, dates and times as seconds."""
+    if cells.name not in DATED:
+        return cells.astype(float).to_numpy(dtype=np.float64)
+    if cells.name == "at":
+        return np.array(
+            [np.nan if pd.isna(cell) else (pd.Timestamp(f"1970-01-01 {cell}").timestamp()) for cell in cells]
+        )
+    return np.array([np.nan if pd.isna(cell) else pd.Timestamp(cell).timestamp() for cell in cells])
+
+
 def feed_of(session, frame):
     """The columns as the inputs want them, missing cells as NaN or as a text."""
     feed = {}
@@ -28,7 +40,7 @@ def feed_of(session, frame):
         if given.type == "tensor(string)":
             values = np.array([MISSING if cell is None or cell != cell else cell for cell in cells], dtype=object)
         else:
-            values = cells.astype(float).to_numpy(dtype=np.float64)
+            values = numbers_of(cells)
         feed[given.name] = values[:, None]
     return feed
 

@@ -197,6 +197,14 @@ def evidence_of_table(table, cell):
     """What a program that knows nothing but the table says of a cell, (classes,)."""
     if table["kind"] == "nothing":
         return 0.0
+    if table["kind"] == "date":
+        read = {
+            "trend": lambda date: (date - datetime(1970, 1, 1)).total_seconds(),
+            "month": lambda date: date.month,
+            "weekday": lambda date: date.isoweekday(),
+            "hour": lambda date: date.hour,
+        }
+        return sum(evidence_of_table(said, read[part](cell)) for part, said in table["parts"].items())
     if table["kind"] == "labels":
         return table["evidence"][:, table["values"].index(cell)]
     if table["kind"] == "steps":

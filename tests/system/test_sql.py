@@ -34,20 +34,24 @@ def test_postgresql_answers_as_the_model(name, database):
 
 
 @pytest.mark.filterwarnings("ignore")  # of pyspark itself
-@pytest.mark.parametrize("name", ["textbook", "auto", "auto families", "labels of numbers"])
+@pytest.mark.parametrize(
+    "name", ["dates textbook", "dates auto", "textbook", "auto", "auto families", "labels of numbers"]
+)
 def test_spark_answers_as_the_model(name, spark):
-    from pyspark.sql.types import BooleanType, DoubleType, IntegerType, StringType, StructField, StructType
+    from pyspark.sql import types
 
     model, frame = MODELS[name]
-    kinds = {"DOUBLE": DoubleType(), "TEXT": StringType(), "BOOLEAN": BooleanType()}
-    fields = [StructField("id", IntegerType()), *(StructField(column, kinds[TYPES[column]]) for column in frame)]
-    numbers = [TYPES.get(column) == "DOUBLE" for column in ("id", *frame)]
+    kinds = {"DOUBLE": types.DoubleType(), "TEXT": types.StringType(), "BOOLEAN": types.BooleanType()}
+    kinds |= {"TIMESTAMP": types.TimestampNTZType(), "DATE": types.DateType(), "TIME": types.StringType()}
+    fields = [types.StructField(column, kinds[TYPES[column]]) for column in frame]
+    fields.insert(0, types.StructField("id", types.IntegerType()))
+    reads = [{"DOUBLE": float, "TIME": str}.get(TYPES.get(column), lambda cell: cell) for column in ("id", *frame)]
     rows = [
-        tuple(float(cell) if number and cell is not None else cell for cell, number in zip(row, numbers, strict=True))
+        tuple(None if cell is None else read(cell) for cell, read in zip(row, reads, strict=True))
         for row in plain_rows(frame)
     ]
     table = f"rows_{list(MODELS).index(name)}"
-    spark.createDataFrame(rows, StructType(fields)).createOrReplaceTempView(table)
+    spark.createDataFrame(rows, types.StructType(fields)).createOrReplaceTempView(table)
     sql = model.to_sql(table, "spark", keep=["id"], prefix=f"model_{table}")
     for statement in sql.statements:
         spark.sql(statement)

@@ -6,7 +6,8 @@ Every export reads this form and nothing else, so that they all say the same and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,9 +37,11 @@ class ColumnTable:
     missing : ndarray (classes,)
         What a missing cell adds.
     holds : str
-        What the column held when it was learnt: "number", "truth", "label" or "mixed".
+        What the column held when it was learnt: "number", "truth", "label", "mixed", "date" or "time".
     least : float or None
         The least number that the column may hold; None for any number.
+    part : "trend", "month", "weekday", "hour" or None
+        Which part of a date is read: a column of dates has a table for each, which `Estimate.as_table` explains.
     """
 
     name: str
@@ -47,6 +50,7 @@ class ColumnTable:
     missing: FloatArray
     holds: str
     least: float | None = None
+    part: str | None = None
 
     @property
     def reads_labels(self) -> bool:
@@ -72,7 +76,7 @@ class AdditiveForm:
     start : ndarray (classes,)
         The log-prior and the class bias.
     columns : sequence of ColumnTable
-        In the order of the model's columns; those that say nothing included.
+        In the order of the model's columns; those that say nothing included. A column of dates has several.
     named : bool
         Whether the columns have names of their own, or x0, x1, ...
     """
@@ -87,6 +91,11 @@ class AdditiveForm:
     def can_be_impossible(self) -> bool:
         """Whether some value may leave no class possible, so that the prior answers."""
         return bool(np.isneginf(self.start).any()) or any(_has_zero(column) for column in self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the model's columns."""
+        return list(dict.fromkeys(column.name for column in self.columns))
 
     @property
     def speaking(self) -> list[ColumnTable]:
@@ -118,14 +127,14 @@ def additive(model: NaiveBayes) -> AdditiveForm:
     schema, n_classes = model.schema_, len(model.classes_)
     silence = np.zeros(n_classes)
     columns = [
-        ColumnTable(name, "nothing", {}, silence, kind) for name, kind in zip(schema.names, schema.kinds, strict=True)
+        [ColumnTable(name, "nothing", {}, silence, kind)] for name, kind in zip(schema.names, schema.kinds, strict=True)
     ]
     for factor in scorer.factors:
         _refuse_joined(factor, schema.names)
         for place, table in zip(factor.members.tolist(), _tables(factor, schema.names), strict=True):
-            columns[place] = _column(schema.names[place], schema.kinds[place], table, factor.estimate, silence)
+            columns[place] = _columns(schema.names[place], schema.kinds[place], table, factor.estimate, silence)
     start = logs if scorer.bias is None else logs + scorer.bias
-    return AdditiveForm(model.classes_.tolist(), logs, start, columns, schema.named)
+    return AdditiveForm(model.classes_.tolist(), logs, start, list(chain.from_iterable(columns)), schema.named)
 
 
 POOLED = Gap("pools the additive model with experts that read several columns at once")
@@ -151,7 +160,12 @@ def _tables(factor: Any, names: Sequence[str]) -> list[dict[str, Any]]:
     return tables
 
 
-def _column(name: str, holds: str, table: dict[str, Any], estimate: Any, silence: FloatArray) -> ColumnTable:
+def _columns(name: str, holds: str, table: dict[str, Any], estimate: Any, silence: FloatArray) -> list[ColumnTable]:
+    """The table of a column, or those of the parts of a date, of which the first has what a missing cell says."""
     least = float(np.nextafter(0.0, 1.0)) if estimate.positive else 0.0 if estimate.nonnegative else None
-    missing = table.get("missing")
-    return ColumnTable(name, table["kind"], table, silence if missing is None else missing, holds, least)
+    missing = table.get("missing", silence)
+    if table["kind"] != "date":
+        return [ColumnTable(name, table["kind"], table, missing, holds, least)]
+    parts = table["parts"] or {"hour": {"kind": "nothing"}}
+    found = [ColumnTable(name, own["kind"], own, silence, holds, None, part) for part, own in parts.items()]
+    return [replace(found[0], missing=missing), *found[1:]]

@@ -18,7 +18,7 @@ def export_gaps() -> list[tuple[str, str, str]]:
     ('the recipe "strong"', 'everywhere')
     """
     without_table = NO_TABLE
-    prose = [name for name in sorted(FAMILIES) if name in ("date", "text", "thresholded")]
+    prose = [name for name in sorted(FAMILIES) if name in ("text", "thresholded")]
     return [
         ('the recipe "strong"', EVERYWHERE, POOLED.reason),
         ("factors that join columns: `Joint`, `TAN`, `JointBayes`", EVERYWHERE, JOINED.reason),
@@ -28,6 +28,8 @@ def export_gaps() -> list[tuple[str, str, str]]:
         ("text and numbers as labels of one column", "SQL, ONNX", "a column of a database, or an input, has one type"),
         ("labels with a NUL or half a surrogate pair, or beyond 64 bits", "SQL", "SQL text cannot hold them"),
         ("names with `${`", "Spark SQL", "it replaces them as variables, even between quotes"),
+        ("dates as text with an offset, such as `+02:00`", "DuckDB", "it reads the moment in UTC, not what it shows"),
+        ("texts that are no dates", "SQL", "a query refuses no row: the cell is read as missing; PostgreSQL refuses"),
         (
             "curves weighed over more than 10,000 nats",
             "SQL, ONNX",

@@ -10,7 +10,9 @@ import numpy as np
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
 from naively._export.sql_tables import intervals_of
 from naively.errors import GapError, ParameterError
+from naively.families._date import TREND
 from naively.families._formulas import Node, formula_tree
+from naively.statistics._calendar import SECONDS_PER_DAY
 from naively.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -107,17 +109,50 @@ class _Graph:
     def _read_inputs(self) -> None:
         """One input of all cells for a model of an array of numbers, else one for each column."""
         info, proto = self.onnx.helper.make_tensor_value_info, self.onnx.TensorProto
-        columns = self.form.columns
-        if not self.form.named and not any(_is_text(column) for column in columns):
-            self.inputs = [info("X", proto.DOUBLE, [None, len(columns)])]
-            for place in range(len(columns)):
-                self.cells[place] = self.node("Gather", "X", self.whole(place), axis=1)
-            return
+        columns, names = self.form.columns, self.form.names
+        together = not self.form.named and not any(_is_text(column) for column in columns)
+        if together:
+            self.inputs = [info("X", proto.DOUBLE, [None, len(names)])]
         for place, column in enumerate(columns):
-            kind = proto.STRING if _is_text(column) else proto.DOUBLE
-            name = f"in {column.name}"
-            self.inputs.append(info(column.name, kind, [None, 1]))
-            self.cells[place] = self.node("Identity", column.name, output=f"{name} {place}")
+            if together:
+                cell = self.node("Gather", "X", self.whole(names.index(column.name)), axis=1)
+            else:
+                kind = proto.STRING if _is_text(column) else proto.DOUBLE
+                if not place or columns[place - 1].name != column.name:  # once for all parts of a date
+                    self.inputs.append(info(column.name, kind, [None, 1]))
+                cell = self.node("Identity", column.name, output=f"in {column.name} {place}")
+            self.cells[place] = cell if column.part in (None, TREND) else self._date_part(cell, str(column.part))
+
+    def _date_part(self, seconds: str, part: str) -> str:
+        """The month, weekday or hour of dates that are given as seconds."""
+        seconds = self.node("Floor", seconds)
+        if part == "hour":
+            return self._quotient(self._rest(seconds, SECONDS_PER_DAY), 3600)
+        days = self._quotient(seconds, SECONDS_PER_DAY)
+        if part == "weekday":
+            return self._plus(self._rest(self._plus(days, 3), 7), 1)  # the first of January 1970 was a Thursday
+        day = self._rest(self._plus(days, 719468), 146097)  # of the 400 years that began on a first of March
+        ends = self._total((-1, self._quotient(day, 1460)), (1, self._quotient(day, 36524)), (1, day))
+        year = self._quotient(self._total((-1, self._quotient(day, 146096)), (1, ends)), 365)
+        of_year = self._total((1, day), (-365, year), (-1, self._quotient(year, 4)), (1, self._quotient(year, 100)))
+        month = self._quotient(self._plus(self._total((5, of_year)), 2), 153)  # 0: March
+        return self._plus(self._rest(self._plus(month, 2), 12), 1)
+
+    def _plus(self, x: str, number: float) -> str:
+        return self.node("Add", x, self.constant(float(number)))
+
+    def _quotient(self, x: str, by: float) -> str:
+        """How often a whole number goes into whole numbers."""
+        return self.node("Floor", self.node("Div", x, self.constant(float(by))))
+
+    def _rest(self, x: str, by: float) -> str:
+        """What is left of whole numbers then."""
+        return self._total((1, x), (-by, self._quotient(x, by)))
+
+    def _total(self, *parts: tuple[float, str]) -> str:
+        """A sum of multiples."""
+        terms = [one if times == 1 else self.node("Mul", one, self.constant(float(times))) for times, one in parts]
+        return self.node("Sum", *terms)
 
     def _numbers(self, places: Sequence[int]) -> str:
         """The cells of some columns side by side, (rows, columns)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ A record is a dict of cells by column name{or_list}. A cell that is absent, None
 """
 
 from bisect import bisect_right
+from datetime import date, datetime, time
 from math import exp, inf, isfinite, isnan, log, log1p
 
 CLASSES = {classes}
@@ -67,19 +69,15 @@ def _scores(record):
     """The log-prior, and what the cells add to it."""
     if not hasattr(record, "get"):
         record = dict(zip(COLUMNS, record))
-    scores = list(START)
-    for name, read, table in READERS:
-        cell = record.get(name)
-        for code, said in enumerate(read(name, cell, table)):
-            scores[code] += said
-    return scores
+    get = record.get
+    return list(map(sum, zip(START, *[read(name, get(name), table) for name, read, table in READERS])))
 
 
 def _number(name, cell, least):
     """A cell as a number; None if it is missing."""
     if cell is None:
         return None
-    if isinstance(cell, (str, bytes)):
+    if isinstance(cell, (str, bytes, date, time)):
         raise TypeError(f"Column {{name!r}} must hold a number, got {{cell!r}}.")
     number = float(cell)
     if isnan(number):
@@ -109,10 +107,12 @@ def _steps(name, cell, table):
 
 def _curve(name, cell, table):
     knots, evidence, missing, least, contrast = table
-    number = _number(name, cell, least)
-    if number is None:
-        return missing
-    return contrasted(_interpolated(knots, evidence, number), contrast)
+    if type(cell) is not float or least is not None or not -inf < cell < inf:  # the usual cell needs no more checks
+        cell = _number(name, cell, least)
+        if cell is None:
+            return missing
+    said = _interpolated(knots, evidence, cell)
+    return said if contrast is None else contrasted(said, contrast)
 
 
 def _interpolated(knots, evidence, number):
@@ -121,7 +121,7 @@ def _interpolated(knots, evidence, number):
         return evidence[max(place - 1, 0)]
     left, right = knots[place - 1], knots[place]
     width = right - left
-    share = (number - left) / width if isfinite(width) else (number / 2 - left / 2) / (right / 2 - left / 2)
+    share = (number - left) / width if width < inf else (number / 2 - left / 2) / (right / 2 - left / 2)
     rest = 1 - share
     return [low * rest + high * share for low, high in zip(evidence[place - 1], evidence[place])]
 
@@ -130,6 +130,45 @@ def _formula(name, cell, table):
     formula, missing, least, contrast = table
     number = _number(name, cell, least)
     return missing if number is None else contrasted(formula(number), contrast)
+
+
+def _date(name, cell, table):
+    """What a part of a date says, as another function reads it."""
+    clock, part, read, table = table
+    moment = _moment(name, cell, clock)
+    return read(name, None if moment is None else _PARTS[part](moment), table)
+
+
+def _moment(name, cell, clock):
+    """A date or a time of day by the clock on the wall; None if it is missing."""
+    if hasattr(cell, "astype"):  # one of NumPy
+        cell = cell.astype("datetime64[us]").item()
+    if cell is None or cell != cell:
+        return None
+    try:
+        if isinstance(cell, str):
+            cell = _written(cell.strip(), clock)
+        if clock == "time":
+            return datetime.combine(_EPOCH, cell.replace(tzinfo=None))
+        return cell.replace(tzinfo=None) if isinstance(cell, datetime) else datetime(cell.year, cell.month, cell.day)
+    except (AttributeError, TypeError, ValueError):
+        text = f"Column {{name!r}} must hold a {{clock}}, or one as text in ISO 8601, got {{cell!r}}."
+        raise TypeError(text) from None
+
+
+def _written(text, clock):
+    if clock == "date":
+        return datetime.fromisoformat(text)
+    return time.fromisoformat(f"0{{text}}" if text.find(":") == 1 else text)
+
+
+_EPOCH = datetime(1970, 1, 1)
+_PARTS = {{
+    "trend": lambda moment: (moment - _EPOCH).total_seconds(),
+    "month": lambda moment: moment.month,
+    "weekday": datetime.isoweekday,
+    "hour": lambda moment: moment.hour,
+}}
 
 
 def contrasted(evidence, contrast):
@@ -174,7 +213,7 @@ def written(form: AdditiveForm) -> str:
         classes=_literal(form.classes),
         prior=_literal(form.prior),
         start=_literal(form.start),
-        columns=_literal([column.name for column in form.columns]),
+        columns=_literal(form.names),
         impossible=IMPOSSIBLE,
         farthest=FARTHEST,
         formulas="".join(_function(places[id(column)], column) for column in speaking if column.kind == "formula"),
@@ -186,7 +225,7 @@ def compiled(form: AdditiveForm) -> dict[str, Any]:
     """The functions of the program, ready to be called: its tables are handed over, not written down and parsed."""
     program: dict[str, Any] = {}
     exec(_functions(), program)
-    program["CLASSES"], program["COLUMNS"] = tuple(form.classes), tuple(column.name for column in form.columns)
+    program["CLASSES"], program["COLUMNS"] = tuple(form.classes), tuple(form.names)
     program["PRIOR"], program["START"] = tuple(form.prior.tolist()), tuple(form.start.tolist())
     program["READERS"] = [(column.name, *_read_by(column, program)) for column in form.speaking]
     return program
@@ -201,6 +240,8 @@ def _functions() -> Any:
 
 def _read_by(column: ColumnTable, program: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
     """The function that reads a column, and what it looks up: the same as `_reader` writes."""
+    if column.part is not None:
+        return program["_date"], (column.holds, column.part, *_read_by(replace(column, part=None), program))
     table, missing, least = column.table, tuple(column.missing.tolist()), column.least
     contrast = None if column.contrast is None else tuple(part.tolist() for part in column.contrast)
     if column.kind == "labels":
@@ -248,7 +289,10 @@ def _reader(place: int, column: ColumnTable) -> str:
     else:
         found = f"((), ({_literal(column.missing * 0)},), {missing}, None)"
     reads = {"nothing": "steps"}.get(column.kind, column.kind)
-    return f"({_literal(column.name)}, _{reads}, {found})"
+    read = f"_{reads}, {found}"
+    if column.part is not None:
+        read = f"_date, ({column.holds!r}, {column.part!r}, {read})"
+    return f"({_literal(column.name)}, {read})"
 
 
 def _contrast(column: ColumnTable) -> str:
@@ -257,7 +301,7 @@ def _contrast(column: ColumnTable) -> str:
 
 def text_only(column: ColumnTable) -> bool | None:
     """Whether cells must be text, or must not be; None where both are labels."""
-    return {"label": True, "text": True, "mixed": None}.get(column.holds, False)
+    return {"label": True, "text": True, "mixed": None}.get(column.holds, False)  # the parts of dates are numbers
 
 
 def _literal(value: Any) -> str:

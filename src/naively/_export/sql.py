@@ -153,6 +153,8 @@ class _Writer:
         return f"CASE WHEN {x} IS NULL THEN {self.dialect.number(missing)} ELSE {said} END"
 
     def _label_cell(self, name: str, column: ColumnTable) -> str:
+        if column.part is not None:
+            return self.dialect.part(column.part, name, column.holds)
         values = column.table["values"]
         if len({isinstance(value, str) for value in values}) > 1:
             raise GapError(
@@ -169,7 +171,8 @@ class _Writer:
             one, zero = map(self.dialect.number, (1.0, 0.0))
             return f"CASE WHEN {name} = TRUE THEN {one} WHEN {name} = FALSE THEN {zero} END"
         most = FARTHEST_IN_FORMULA if column.kind == "formula" else FARTHEST_NUMBER
-        return self.dialect.cell(f"CAST({name} AS {self.dialect.double})", column.least, most)
+        dated = None if column.part is None else self.dialect.part(column.part, name, column.holds)
+        return self.dialect.cell(dated or f"CAST({name} AS {self.dialect.double})", column.least, most)
 
     def _table_name(self, place: int) -> tuple[str, ...]:
         return (*self.source[:-1], f"{self.prefix}_{place}")

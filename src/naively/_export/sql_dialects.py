@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from naively._export.additive import LARGEST
 from naively.errors import GapError, ParameterError, brief
@@ -35,7 +35,17 @@ class Dialect:
         Whether a number finds its interval by a search, and not by a join on a bucket.
     has_arrays : bool
         Whether the search finds a place in an array, from which all else is then read: no table is joined.
+
+    Attributes
+    ----------
+    moment : str
+        What makes a date by the clock on the wall of a column.
+    parts : dict
+        The parts of such a date.
     """
+
+    moment: ClassVar[str] = "TRY_CAST({} AS TIMESTAMP)"
+    parts: ClassVar[Mapping[str, str]] = {}
 
     name: str
     double: str
@@ -107,6 +117,11 @@ class Dialect:
         """The largest or the least of some expressions, none of which is NULL."""
         return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
 
+    def part(self, part: str, name: str, clock: str) -> str:
+        """The seconds ("trend"), month, weekday (1: Monday) or hour of a column of dates or times; NULL if missing."""
+        dated = name if clock == "date" else f"('1970-01-01 ' || CAST({name} AS {self.text}))"
+        return self.parts[part].format(self.moment.format(dated))
+
     def place(self, x: str, table: str) -> str:
         """The number of the interval in a model table that begins last at or before x."""
         raise NotImplementedError  # pragma: no cover
@@ -121,9 +136,24 @@ class Dialect:
 class DuckDB(Dialect):
     """DuckDB computes a stage once as it is."""
 
+    parts: ClassVar[Mapping[str, str]] = {
+        "trend": "EPOCH_US({0}) / 1e6",
+        "month": "EXTRACT(MONTH FROM {0})",
+        "weekday": "EXTRACT(ISODOW FROM {0})",
+        "hour": "EXTRACT(HOUR FROM {0})",
+    }
+
 
 class PostgreSQL(Dialect):
     """PostgreSQL raises errors where a product or an exponential underflows."""
+
+    moment: ClassVar[str] = "CAST({} AS TIMESTAMP)"
+    parts: ClassVar[Mapping[str, str]] = {
+        "trend": "CAST(EXTRACT(EPOCH FROM {0}) AS DOUBLE PRECISION)",
+        "month": "CAST(EXTRACT(MONTH FROM {0}) AS BIGINT)",
+        "weekday": "CAST(EXTRACT(ISODOW FROM {0}) AS BIGINT)",
+        "hour": "CAST(EXTRACT(HOUR FROM {0}) AS BIGINT)",
+    }
 
     def number(self, value: float) -> str:
         value = 0.0 if abs(value) < TINIEST else value
@@ -145,8 +175,20 @@ class PostgreSQL(Dialect):
         return f"WIDTH_BUCKET({x}, (SELECT ARRAY_AGG(low ORDER BY low) FROM {table} WHERE place > 0))"
 
 
+CLOCK = "SUBSTR({0}, 1, CASE WHEN SUBSTR({0}, 17, 1) = ':' THEN 19 ELSE 16 END)"
+"""A date of SQLite up to its seconds, if it has any: without their fraction, and without an offset."""
+
+
 class SQLite(Dialect):
-    """SQLite has no type of truth, and finds places by an index."""
+    """SQLite has no type of truth and none of dates, which are texts, and finds places by an index."""
+
+    parts: ClassVar[Mapping[str, str]] = {
+        "trend": f"STRFTIME('%s', {CLOCK}) + CAST('0' || SUBSTR({{0}}, 20) AS REAL)",
+        "month": f"CAST(STRFTIME('%m', {CLOCK}) AS INTEGER)",
+        "weekday": f"(STRFTIME('%w', {CLOCK}) + 6) % 7 + 1",
+        "hour": f"CAST(STRFTIME('%H', {CLOCK}) AS INTEGER)",
+    }
+    moment: ClassVar[str] = "{}"
 
     def place(self, x: str, table: str) -> str:
         return (
@@ -156,6 +198,15 @@ class SQLite(Dialect):
 
 class Spark(Dialect):
     """Spark SQL computes a stage once if it is the row of a lateral view, and replaces ``${x}`` wherever it stands."""
+
+    moment: ClassVar[str] = "TRY_CAST({} AS TIMESTAMP_NTZ)"
+    parts: ClassVar[Mapping[str, str]] = {
+        "trend": "86400e0 * DATEDIFF({0}, DATE'1970-01-01') + 3600e0 * HOUR({0}) + 60e0 * MINUTE({0}) "
+        "+ CAST(EXTRACT(SECOND FROM {0}) AS DOUBLE)",
+        "month": "CAST(MONTH({0}) AS BIGINT)",
+        "weekday": "CAST(WEEKDAY({0}) + 1 AS BIGINT)",
+        "hour": "CAST(HOUR({0}) AS BIGINT)",
+    }
 
     def name_of(self, *parts: str) -> str:
         for part in parts:

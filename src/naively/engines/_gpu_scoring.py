@@ -56,6 +56,8 @@ class DeviceModel:
     def add(self, place: int, said: Mapping[str, Any]) -> None:
         """Add what a column says, as `Estimate.as_table` gives it."""
         kind = said["kind"]
+        if kind == "date":
+            raise GapError("as_table", "dates are read part by part, which tables on a GPU do not hold", [place])
         if said.get("contrast") is not None:
             raise GapError(
                 "as_table", "evidence is weighed after it was centred, which tables on a GPU do not hold", [place]

@@ -24,6 +24,9 @@ from naively.typing import FloatArray, IntArray
 
 TREND = "trend"
 PARTS = (TREND, *NAMES)
+FIRST = {"month": 1, "weekday": 1, "hour": 0}
+"""What January, Monday and the hour after midnight are called in the tables for other programs."""
+
 TREND_POINTS = 5
 """How many dates show the trend in a table of what a column says."""
 
@@ -298,6 +301,25 @@ class DateEstimate(Estimate):
         return {name: said[:, place] for place, name in enumerate(NAMES[part]) if said[:, place].any()}
 
     # -- Questions ------------------------------------------------------------------------------------------------
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """The table of the trend, and the values of the other parts as labels."""
+        trends = [None] * len(self.tables) if self.trend is None else self.trend.as_table()
+        return [
+            {"kind": "date", "parts": self._part_tables(table, trend), "missing": missing}
+            for table, trend, missing in zip(self.tables, trends, self.missing.T, strict=True)
+        ]
+
+    def _part_tables(self, table: FloatArray, trend: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
+        found = {} if trend is None else {TREND: trend}
+        for part in self.parts:
+            said = table[:, cells_of(part)] if part != TREND else np.empty(0)
+            if said.any():
+                places = np.flatnonzero(said.any(axis=0))
+                unknown = np.zeros(len(said))
+                values = (places + FIRST[part]).tolist()
+                found[part] = {"kind": "labels", "values": values, "evidence": said[:, places], "unknown": unknown}
+        return found
 
     @property
     def kind(self) -> str:

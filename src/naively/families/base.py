@@ -171,6 +171,9 @@ class Estimate(ABC):
     - "curve": ``knots``, ``evidence`` (classes, knots): linear between the knots, constant beyond them;
     - "formula": ``formula``, a Python expression of x, of the names in ``parameters``, each (classes,), and of
       ``log``, ``log1p``, ``lgamma``, ``square`` and ``where``;
+    - "date": ``parts``, a dict of such tables: of the "trend", which is a date as seconds since 1970, or a time as
+      seconds since midnight, by the clock on the wall; of "month" (1 to 12), "weekday" (1: Monday) and "hour". They add
+      up, and ``missing`` counts once;
     - "nothing": no value says anything.
 
     A missing cell adds ``missing`` (classes,), 0 where it is not given. Where there is a ``contrast``, the evidence of
