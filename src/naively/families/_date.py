@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._checks import some_of
+from naively._common.checks import some_of
 from naively._table.dates import written
 from naively._table.table import NO_INTEGER, Kind
 from naively.errors import ParameterError, brief

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import special
 
-from naively._checks import require_one_of
+from naively._common.checks import require_one_of
 from naively.families._distributions import Numbers
 from naively.families._linear import LinearEstimate, left_out, logs_and_zeros
 from naively.families._posteriors import Posteriors, gammas

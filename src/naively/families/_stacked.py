@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._checks import require_one_of, some_of
+from naively._common.checks import require_one_of, some_of
 from naively.errors import ParameterError
 from naively.families._bins import histogram_cells
 from naively.families._cells import left_out

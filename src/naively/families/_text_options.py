@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._checks import require_one_of, some_of
+from naively._common.checks import require_one_of, some_of
 from naively._text.analyzer import Analyzer
 from naively._text.entities import ENTITIES
 from naively.errors import ParameterError

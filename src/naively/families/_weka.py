@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from naively._checks import require_bool
+from naively._common.checks import require_bool
 from naively.families._bins import histogram_cells
 from naively.families.base import Estimate, Family, Parameters
 from naively.smoothing import Smoothing
