@@ -63,6 +63,9 @@ COLUMN_KINDS = {
 }
 """For each kind of column: the families that may read it, and its values."""
 
+DENSITIES = {"gaussian", "offset"}
+"""The kinds of columns that have no pseudo-counts."""
+
 INFERRED_KINDS = ("gaussian", "colour", "truth")
 """The kinds of columns that get the family that reads them when none is given."""
 
@@ -152,7 +155,8 @@ def cases(draw, kinds=None, min_rows=1, max_rows=10, inferred=False, weighted=No
     has_weights = draw(st.booleans()) if weighted is None else weighted
     weights = cells(st.integers(1, 16).map(lambda number: number / 4), n_rows) if has_weights else None
     rows = Rows(columns, cells(st.sampled_from(CLASSES), n_rows), weights)
-    parameters = {"smoothing": draw(smoothing), "prior_smoothing": draw(st.sampled_from([None, 1.0, "jeffreys"]))}
+    rule = draw(smoothing) if set(chosen) - DENSITIES else None  # one that no column reads is refused
+    parameters = {"smoothing": rule, "prior_smoothing": draw(st.sampled_from([None, 1.0, "jeffreys"]))}
     if not inferred:
         parameters["families"] = {name: draw(COLUMN_KINDS[kind][0]) for name, kind in zip(names, chosen, strict=True)}
     return Case(rows, query, parameters)

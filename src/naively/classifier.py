@@ -196,7 +196,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     smoothing : smoothing, float, str or dict, optional
         Pseudo-counts: an object such as ``MEstimate(2)``, a number (Lidstone), a name, or a dict by column. By default
         "textbook" has Laplace's rule, the other recipes ``StackedMEstimate()``. Densities have no pseudo-counts, and
-        neither has prose where evidence is weighed: a smoothing that no column reads is refused, in every recipe.
+        neither has prose where evidence is weighed; `fit` and answers refuse a smoothing that no column reads.
     factors : list of Joint or Tree, optional
         Columns that are not independent given the class, each group one factor of the model, for example
         ``[Joint("height", "weight")]``; all others stay independent. Needs ``recipe="textbook"``.
@@ -418,7 +418,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_of_learnt(fitted.schema_, fitted.statistics_, batch.table, batch.classes, batch.codes)
         else:
             warn_of_source(fitted.schema_, fitted.statistics_, batch.seen)
-        if as_recipe(self.recipe).tempering is not None:
+        recipe = as_recipe(self.recipe)
+        if recipe.tempering is None:
+            fitted._refuse_unread_smoothing(recipe)
+        else:
             fitted._estimated()
         with learning_lock(self):
             self._state = fitted._fitted()
@@ -778,20 +781,20 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_prior(self._given_prior())
         self._prior_rule()
         families = self._first_families(table, recipe, weights)
-        self._refuse_meaningless(table.names, families, recipe)
+        self._refuse_unweighable(table.names, families, recipe)
         return Schema.of_table(table, families)
 
-    def _refuse_meaningless(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
-        """Refuse families and smoothings that mean nothing to the recipe."""
+    def _refuse_unweighable(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
+        """Refuse families that the recipe cannot weigh."""
         if recipe.tempering is not None:
             refuse_unweighable(names, families)
-        if self.smoothing is not None:
-            self._refuse_unread_smoothing(names, families, recipe)
 
-    def _refuse_unread_smoothing(self, names: Sequence[str], families: Sequence[Family | None], recipe: Recipe) -> None:
-        """Refuse a smoothing that changes nothing."""
-        ignored = ignored_places(names, self.families, self.ignore)
-        refuse_unread(self.smoothing, recipe.smoothing, names, families, ignored, recipe.tempering is not None)
+    def _refuse_unread_smoothing(self, recipe: Recipe) -> None:
+        """Refuse a smoothing that changes nothing, of all that was learnt: other columns may come with later rows."""
+        if self.smoothing is not None:
+            names, families = self.schema_.names, self._checked_families(recipe)
+            ignored = ignored_places(names, self.families, self.ignore)
+            refuse_unread(self.smoothing, recipe.smoothing, names, families, ignored, recipe.tempering is not None)
 
     def _first_families(self, table: Table, recipe: Recipe, weights: FloatArray | None) -> list[Family | None]:
         """The families of the columns of a first table, whose rows tell where factors cut numbers into bins."""
@@ -2714,7 +2717,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema, statistics = self.schema_, self.statistics_
         families = self._checked_families(recipe)
         smoothings = self._smoothings(schema.names, recipe)
-        self._refuse_meaningless(schema.names, families, recipe)
+        self._refuse_unweighable(schema.names, families, recipe)
+        self._refuse_unread_smoothing(recipe)
         if recipe.tempering is None:
             return Scorer(make_factors(schema, families, smoothings, statistics), schema.names, len(self.classes_))
         most = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()

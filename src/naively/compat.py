@@ -51,7 +51,7 @@ class _OtherSystem(NaiveBayes):  # the classes below have the names of the funct
         """How columns are distributed, by what they hold."""
         raise NotImplementedError  # pragma: no cover
 
-    def _refuse_unread_smoothing(self, names: Any, families: Any, recipe: Recipe) -> None:
+    def _refuse_unread_smoothing(self, recipe: Recipe) -> None:
         """Nothing is refused: the other systems pass over a pseudo-count that no column reads."""
 
     def _given_prior(self) -> Any:

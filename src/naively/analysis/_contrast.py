@@ -12,7 +12,6 @@ from naively._model.schema import Schema
 from naively._scoring.decision import Decider
 from naively._scoring.model import Scorer
 from naively._table.read import read_table
-from naively._table.results import Result
 from naively._table.table import require_rows
 from naively.families._numbers import against
 from naively.typing import AnyArray, FloatArray
@@ -79,8 +78,8 @@ class Contrast:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contrasted(Result):
-    """A result that reads every class against a base class."""
+class Contrasted:
+    """What reads every class against a base class."""
 
     contrast: Contrast
 

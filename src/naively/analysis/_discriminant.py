@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from naively._scoring.model import Factor
-from naively._table.results import SHOWN_ROWS, Columns, Shown, more
+from naively._table.results import SHOWN_ROWS, Columns, Result, Shown, more
 from naively.analysis._contrast import Contrasted
 from naively.errors import GapError, ParameterError, listed
 from naively.families import Estimate
@@ -29,7 +29,7 @@ from naively.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Discriminant(Contrasted):
+class Discriminant(Contrasted, Result):
     """A linear function of the row for each class: its log-odds against the base class.
 
     Attributes

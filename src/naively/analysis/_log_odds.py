@@ -115,7 +115,7 @@ class ColumnLogOdds(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LogOdds(Contrasted):
+class LogOdds(Contrasted, Result):
     """The additive form of a model, against one of its classes.
 
     Attributes

@@ -97,7 +97,7 @@ class Undecided(Family):
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
-        """The summaries of all families, which refuse no number yet, and how often a cell is no count, and not 0 or 1."""
+        """The summaries of its families, which refuse no number yet, and whether cells are counts, or 0 and 1."""
         needed = [summary.lenient for family in self.families for summary in family.summaries]
         return tuple(dict.fromkeys((*needed, *PROBES.values())))
 
