@@ -23,8 +23,9 @@ COLUMN = np.dtype(
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
 
-STAGES, BLOCKS = 4, 5
-"""How far `multiply_polynomials` reads ahead, and how many blocks of it a multiprocessor is to run at once."""
+WARPS, STAGES, BLOCKS, SLAB = 8, 3, 2, 16
+"""Of `multiply_polynomials`: the warps of a block, how far they read ahead, how many blocks a multiprocessor runs at once,
+and by how many times 16 bytes a row is read."""
 
 MOST_CLASSES = 16
 """Classes whose scores a thread holds; more are scored in several passes."""
@@ -241,27 +242,28 @@ class DeviceScorer:
         """The shared memory that cells on their way, coefficients and anchors take."""
         step = 64 // table.values.itemsize
         n_steps = -(-table.n_columns // step)
-        return STAGES * 4096 + n_steps * (step // 4 * self._tiles * 512 + 8 * step)
-
-    @property
-    def _tiles(self) -> int:
-        return 1 if self.model.n_classes <= 8 else 2
+        n_tiles = 1 if self.model.n_classes <= 8 else 2
+        return 256 * WARPS * STAGES * SLAB + n_steps * (step // 4 * n_tiles * 512 + 8 * step) + 64 * n_tiles
 
     def _multiply(self, table: DeviceTable, ends: tuple[Any, ...], out_type: str) -> None:
         """The scores of polynomials as a product of matrices."""
         import cupy
 
         values, room = table.values, self._room(table)
-        options = {"TILES": self._tiles, "OUT": out_type, "STAGES": STAGES, "BLOCKS": BLOCKS, **table.c_type}
-        add = kernel("polynomials", "multiply_polynomials", self.device, **options)
+        n_classes = min(self.model.n_classes, MOST_CLASSES)
+        options = {
+            "CLASSES": n_classes, "ALL": int(n_classes == self.model.n_classes), "OUT": out_type,
+            "WARPS": WARPS, "STAGES": STAGES, "BLOCKS": BLOCKS, "SLAB": SLAB,
+        }  # fmt: skip
+        add = kernel("polynomials", "multiply_polynomials", self.device, **options, **table.c_type)
         add.max_dynamic_shared_size_bytes = max(room, 49152)
         attributes = cupy.cuda.Device(self.device).attributes
         of_memory = attributes["MaxSharedMemoryPerMultiprocessor"] // (room + 1024)
         n_resident = max(1, min(BLOCKS, of_memory)) * attributes["MultiProcessorCount"]
-        blocks = (min(n_resident, -(-table.n_rows // 64)), -(-self.model.n_classes // (8 * self._tiles)))
+        blocks = (min(n_resident, -(-table.n_rows // (16 * WARPS))), -(-self.model.n_classes // n_classes))
         stride = np.int64(values.strides[0] // values.itemsize)
         rows = (values, stride, np.int64(table.n_rows), self.anchors, np.int32(table.n_columns))
-        add(blocks, (128,), (*rows, self.polynomials, self.constants, *ends), shared_mem=room)
+        add(blocks, (32 * WARPS,), (*rows, self.polynomials, self.constants, *ends), shared_mem=room)
 
     def evidence(self, table: DeviceTable, positions: IntArray | None, n_terms: int) -> Any:
         """The evidence of every cell, (rows, terms, classes), the class bias as the last term where there is one."""

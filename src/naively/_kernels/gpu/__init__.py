@@ -6,8 +6,6 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-PAIRS_OF = {"float": "float2", "double": "double2", "unsigned short": "ushort2", "int": "int2", "unsigned int": "uint2"}
-"""What one load of two neighbouring cells brings, where there is such a thing."""
 
 
 @lru_cache(maxsize=256)
