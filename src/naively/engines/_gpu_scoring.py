@@ -23,9 +23,8 @@ COLUMN = np.dtype(
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
 
-WARPS, STAGES, BLOCKS, SLAB = 8, 3, 2, 16
-"""Of `multiply_polynomials`: the warps of a block, how far they read ahead, how many blocks a multiprocessor runs at once,
-and by how many times 16 bytes a row is read."""
+WARPS, STAGES, BLOCKS = 8, 2, 2
+"""Of `multiply_polynomials`: the warps of a block, their copies, and the blocks that a multiprocessor is to run at once."""
 
 MOST_CLASSES = 16
 """Classes whose scores a thread holds; more are scored in several passes."""
@@ -240,10 +239,10 @@ class DeviceScorer:
 
     def _room(self, table: DeviceTable) -> int:
         """The shared memory that cells on their way, coefficients and anchors take."""
-        step = 64 // table.values.itemsize
-        n_steps = -(-table.n_columns // step)
+        step, slab = 64 // table.values.itemsize, _slab(table)
+        n_steps = -(-table.n_columns // (step * slab // 4)) * slab // 4
         n_tiles = 1 if self.model.n_classes <= 8 else 2
-        return 256 * WARPS * STAGES * SLAB + n_steps * (step // 4 * n_tiles * 512 + 8 * step) + 64 * n_tiles
+        return 256 * WARPS * STAGES * slab + n_steps * (step // 4 * n_tiles * 512 + 8 * step) + 64 * n_tiles
 
     def _multiply(self, table: DeviceTable, ends: tuple[Any, ...], out_type: str) -> None:
         """The scores of polynomials as a product of matrices."""
@@ -253,7 +252,7 @@ class DeviceScorer:
         n_classes = min(self.model.n_classes, MOST_CLASSES)
         options = {
             "CLASSES": n_classes, "ALL": int(n_classes == self.model.n_classes), "OUT": out_type,
-            "WARPS": WARPS, "STAGES": STAGES, "BLOCKS": BLOCKS, "SLAB": SLAB,
+            "WARPS": WARPS, "STAGES": STAGES, "BLOCKS": BLOCKS, "SLAB": _slab(table),
         }  # fmt: skip
         add = kernel("polynomials", "multiply_polynomials", self.device, **options, **table.c_type)
         add.max_dynamic_shared_size_bytes = max(room, 49152)
@@ -312,6 +311,12 @@ class DeviceScorer:
         else:
             what, advice = "Numbers must be above 0 for the family", "Check the column"
         raise InputError(f"{what}: column {table.names[position]!r}, row {row}. {advice}.")
+
+
+def _slab(table: DeviceTable) -> int:
+    """By how many times 16 bytes `multiply_polynomials` reads rows: by fewer where more were nothing at their ends."""
+    n_steps = -(-table.n_columns * table.values.itemsize // 64)
+    return 16 if n_steps % 4 in (0, 3) else 8
 
 
 def is_short_float(table: DeviceTable) -> bool:

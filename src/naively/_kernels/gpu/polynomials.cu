@@ -21,7 +21,8 @@
 #define WIDTH ((CLASSES + 1) / 2 * 2)     // scores of a row in shared memory
 #define LOWEST __longlong_as_double(0xfff0000000000000LL)  // minus infinity
 #define VECTOR (16 / (int)sizeof(TYPE))  // cells of one copy
-#define STEP (4 * VECTOR)                // columns that the four lanes of a row copy at once
+#define STEP (4 * VECTOR)                // columns that the four lanes of a row read at once
+#define STEPS (SLAB / 4)                 // steps of a copy
 
 union Cells { uint4 bits; TYPE cell[VECTOR]; };
 
@@ -40,7 +41,7 @@ __device__ __forceinline__ double power_of_e(double x, double) { return exp(x); 
 // produced the row. The largest score is taken out first; rounded to float32, which is quicker to find, where that is near
 // enough.
 __device__ __forceinline__ bool to_probabilities(
-    const double (&score)[WIDTH / 2], OUT (&share)[WIDTH / 2], int side, int n, const double* prior
+    double (&score)[WIDTH / 2], OUT (&share)[WIDTH / 2], int side, int n, const double* prior
 ) {
     float near = __int_as_float(0xff800000);
 #pragma unroll
@@ -54,15 +55,16 @@ __device__ __forceinline__ bool to_probabilities(
         most = fmax(most, __shfl_xor_sync(~0u, most, 1));
     }
     const bool possible = most != LOWEST;
-    if (!possible)  // the answer is the prior
+    if (!possible) {  // the answer is the prior
         for (int k = 0; k < n; k++) most = fmax(most, prior[k]);
+#pragma unroll
+        for (int i = 0; i < WIDTH / 2; i++) if (2 * i + side < n) score[i] = prior[2 * i + side];
+    }
     OUT total = 0;
 #pragma unroll
     for (int i = 0; i < WIDTH / 2; i++) {
-        share[i] = 0;
-        if (2 * i + side >= n) continue;
-        const double said = possible ? score[i] : prior[2 * i + side];
-        if (said == said) share[i] = power_of_e(said - most, (OUT)0);
+        const OUT power = power_of_e(score[i] - most, (OUT)0);
+        share[i] = 2 * i + side < n && !isnan(score[i]) ? power : (OUT)0;
         total += share[i];
     }
     total += __shfl_xor_sync(~0u, total, 1);
@@ -85,19 +87,20 @@ __device__ __forceinline__ bool is_no_number(TYPE cell) {
 #endif
 }
 
-// Whether any cell of two copies is: nothing else, times zero, is not zero.
-__device__ __forceinline__ bool has_no_number(const Cells (&now)[2]) {
-#if FLOATS && HALF == 0
+// Whether any cell is: nothing else, times zero, is not zero.
+__device__ __forceinline__ bool has_no_number(const Cells (&now)[STEPS][2]) {
     TYPE nothing = 0;
-#pragma unroll
-    for (int i = 0; i < 2 * VECTOR; i++) nothing = fma(now[i / VECTOR].cell[i % VECTOR], (TYPE)0, nothing);
-    return nothing != nothing;
-#else
     bool any = false;
 #pragma unroll
-    for (int i = 0; i < 2 * VECTOR; i++) any |= is_no_number(now[i / VECTOR].cell[i % VECTOR]);
-    return any;
+    for (int i = 0; i < STEPS * 2 * VECTOR; i++) {
+        const TYPE cell = now[i / VECTOR / 2][i / VECTOR % 2].cell[i % VECTOR];
+#if FLOATS && HALF == 0
+        nothing = fma(cell, (TYPE)0, nothing);
+#else
+        any |= is_no_number(cell);
 #endif
+    }
+    return any || nothing != nothing;
 }
 
 // Add what the columns of a step say for 16 rows. Where a cell is no number its place in `unknown` tells (a row's VECTOR
@@ -127,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
 ) {
     extern __shared__ uint4 room[];  // copies (WARPS, STAGES, 16, SLAB)
     double2* coefficients = (double2*)(room + WARPS * STAGES * 16 * SLAB);  // (columns of a step, TILES, 32), of t and t * t
-    const int n_steps = (n_columns + STEP - 1) / STEP, lane = threadIdx.x & 31, quarter = lane & 3;
+    const int n_steps = (n_columns + STEP * STEPS - 1) / (STEP * STEPS) * STEPS, lane = threadIdx.x & 31, quarter = lane & 3;
     double* anchors = (double*)(coefficients + n_steps * VECTOR * TILES * 32);  // (columns)
     double* starts = anchors + n_steps * STEP;                                  // (8 * TILES)
     const int chunk = blockIdx.y * CLASSES, n = ALL ? CLASSES : min(CLASSES, n_classes - chunk);
@@ -151,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
     const unsigned to = (unsigned)__cvta_generic_to_shared(copies + lane / SLAB * SLAB + (lane % SLAB ^ (lane / SLAB & 1) << 2));
     const uint4* mine = copies + (lane >> 2) * SLAB;
     const int exchanged = (lane >> 2 & 1) << 2;
-    auto copy_next = [&]() {  // the next SLAB / 4 steps
+    auto copy_next = [&]() {  // the next STEPS steps
         const int column = next_step * STEP + lane % SLAB * VECTOR;
         const int64 row = next_group * 16 + lane / SLAB;
         const int n_there = column < n_columns ? (int)max((int64)0, min((int64)16, n_rows - row)) : 0;  // zeros else
@@ -163,8 +166,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
             from += 32 / SLAB * row_stride;
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
-        next_step += SLAB / 4;
-        if (next_step >= n_steps) { next_step = 0; next_group += stride; }
+        next_step += STEPS;
+        if (next_step == n_steps) { next_step = 0; next_group += stride; }
         if (++next_stage == STAGES) next_stage = 0;
     };
     for (int i = 0; i < STAGES - 1; i++) copy_next();
@@ -176,43 +179,49 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
             c[tile][0] = c[tile][2] = start.x;
             c[tile][1] = c[tile][3] = start.y;
         }
-        for (int step = 0; step < n_steps; step++) {
-            if (step % (SLAB / 4) == 0) {
-                __syncwarp();  // all lanes have read what stood in the place of the next copy
-                copy_next();
-                asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
-                __syncwarp();
-            }
-            Cells now[2];
+        for (int first = 0; first < n_steps; first += STEPS) {
+            __syncwarp();  // all lanes have read what stood in the place of the next copy
+            copy_next();
+            asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
+            __syncwarp();
+            const uint4* here = mine + stage * 16 * SLAB;
+            Cells now[STEPS][2];
 #pragma unroll
-            for (int h = 0; h < 2; h++)
-                now[h].bits = mine[(stage * 16 + h * 8) * SLAB + ((step % (SLAB / 4) * 4 + quarter) ^ exchanged)];
-            if (step % (SLAB / 4) == SLAB / 4 - 1 || step == n_steps - 1)
-                if (++stage == STAGES) stage = 0;
-            const double* my_anchors = anchors + step * STEP + quarter * VECTOR;
-            const double2* b = coefficients + step * VECTOR * TILES * 32 + lane;
+            for (int i = 0; i < STEPS * 2; i++)
+                now[i / 2][i % 2].bits = here[i % 2 * 8 * SLAB + ((i / 2 * 4 + quarter) ^ exchanged)];
+            if (++stage == STAGES) stage = 0;
+            const double* my_anchors = anchors + first * STEP + quarter * VECTOR;
+            const double2* b = coefficients + first * VECTOR * TILES * 32 + lane;
             if (!__any_sync(~0u, has_no_number(now))) {
-                add_step<false>(c, now, 0, my_anchors, b);
+#pragma unroll
+                for (int s = 0; s < STEPS; s++) add_step<false>(c, now[s], 0, my_anchors + s * STEP, b + s * VECTOR * TILES * 32);
                 continue;
             }
-            unsigned unknown = 0;
+#pragma unroll 1
+            for (int s = 0; s < STEPS; s++) {
+                const int step = first + s;
+                Cells again[2];
 #pragma unroll
-            for (int i = 0; i < 2 * VECTOR; i++) unknown |= (unsigned)is_no_number(now[i / VECTOR].cell[i % VECTOR]) << i;
-            add_step<true>(c, now, unknown, my_anchors, b);
-            for (int other = 0; other < 4; other++) {  // what a column says of its anchor was in the start: take it out
-                const unsigned bits = __shfl_sync(~0u, unknown, (lane & ~3) | other);
+                for (int h = 0; h < 2; h++) again[h].bits = here[h * 8 * SLAB + ((s * 4 + quarter) ^ exchanged)];
+                unsigned unknown = 0;
 #pragma unroll
-                for (int h = 0; h < 2; h++) {
-                    for (int e = 0; e < VECTOR; e++) {
-                        if (!(bits >> (h * VECTOR + e) & 1)) continue;
-                        const int64 column = step * STEP + other * VECTOR + e;
-                        const int64 row = group * 16 + h * 8 + (lane >> 2);
-                        if (other == quarter && !is_missing(cells[row * row_stride + column]))
-                            atomicMin(bad, row * n_columns + column);
+                for (int i = 0; i < 2 * VECTOR; i++) unknown |= (unsigned)is_no_number(again[i / VECTOR].cell[i % VECTOR]) << i;
+                add_step<true>(c, again, unknown, my_anchors + s * STEP, b + s * VECTOR * TILES * 32);
+                for (int other = 0; other < 4; other++) {  // what a column says of its anchor was in the start: take it out
+                    const unsigned bits = __shfl_sync(~0u, unknown, (lane & ~3) | other);
 #pragma unroll
-                        for (int i = 0; i < 2 * TILES; i++) {
-                            const int k = i / 2 * 8 + 2 * quarter + i % 2;
-                            if (k < n) c[i / 2][h * 2 + i % 2] -= constants[column * n_classes + chunk + k];
+                    for (int h = 0; h < 2; h++) {
+                        for (int e = 0; e < VECTOR; e++) {
+                            if (!(bits >> (h * VECTOR + e) & 1)) continue;
+                            const int64 column = step * STEP + other * VECTOR + e;
+                            const int64 row = group * 16 + h * 8 + (lane >> 2);
+                            if (other == quarter && !is_missing(cells[row * row_stride + column]))
+                                atomicMin(bad, row * n_columns + column);
+#pragma unroll
+                            for (int i = 0; i < 2 * TILES; i++) {
+                                const int k = i / 2 * 8 + 2 * quarter + i % 2;
+                                if (k < n) c[i / 2][h * 2 + i % 2] -= constants[column * n_classes + chunk + k];
+                            }
                         }
                     }
                 }
