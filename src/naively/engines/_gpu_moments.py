@@ -122,11 +122,11 @@ def class_moments(rows: DeviceRows, positions: IntArray) -> tuple[Sum, Sum, Sum]
 
 
 LOOKED_AT = 1 << 16
-"""Anchors are looked for among so many rows; a class that none of them has gets its own in a second reading, if need be."""
+"""Anchors are looked for among so many rows; a class that none of them has gets its own in a second reading."""
 
 
 def first_cells(rows: DeviceRows, positions: IntArray) -> tuple[Any, Any]:
-    """Anchors (classes, columns): the cells of one row of each class, what others are compared to; and as many zeros."""
+    """The cells (classes, columns) of a row of each class: what others are compared to; and as many zeros."""
     import cupy
 
     shape = shape_of(rows)
@@ -142,9 +142,12 @@ def first_cells(rows: DeviceRows, positions: IntArray) -> tuple[Any, Any]:
     take(
         (min(rows.n_processors, -(-anchors.size // 1024)),),
         (1024,),
-        (values, stride, _columns(rows, positions, options), np.int32(len(positions)), rows.codes, *sizes, anchors, missing),
+        (
+            values, stride, _columns(rows, positions, options), np.int32(len(positions)), rows.codes, *sizes, anchors,
+            missing,
+        ),
         shared_mem=4 * rows.n_classes,
-    )
+    )  # fmt: skip
     return anchors, missing
 
 
@@ -180,7 +183,7 @@ class Shape(NamedTuple):
         return sums + 4 * (n + 1 + 2 * self.warps) + 2 * (self.warps * n + self.tile)
 
     def n_resident(self, rows: DeviceRows) -> int:
-        """The blocks that a multiprocessor runs at once: each has its share of the rows, and none comes after others."""
+        """The blocks that a multiprocessor runs at once: each has its share of rows, and none comes after others."""
         of_registers = 1 if rows.exact else 32 // self.warps  # 64 for each of 1,024 threads
         return max(1, min((rows.shared_bytes + 1024) // (self.shared(rows) + 1024), of_registers))
 

@@ -7,6 +7,19 @@ from importlib.resources import files
 from typing import Any
 
 
+@lru_cache(maxsize=64)
+def attributes(device: int) -> dict[str, int]:
+    """What a GPU has, by the names of CUDA's attributes; all are asked for at once, which takes a while.
+
+    Parameters
+    ----------
+    device : int
+        The number of the GPU.
+    """
+    import cupy
+
+    return dict(cupy.cuda.Device(device).attributes)
+
 
 @lru_cache(maxsize=256)
 def kernel(source: str, name: str, device: int, before: str = "", **options: Any) -> Any:

@@ -87,20 +87,20 @@ __device__ __forceinline__ bool is_no_number(TYPE cell) {
 #endif
 }
 
-// Whether any cell is: nothing else, times zero, is not zero.
+// Whether any cell is, or some are so large that products of two are; which one it is, and whether, is asked then.
 __device__ __forceinline__ bool has_no_number(const Cells (&now)[STEPS][2]) {
-    TYPE nothing = 0;
+    TYPE sum = 0;
     bool any = false;
 #pragma unroll
-    for (int i = 0; i < STEPS * 2 * VECTOR; i++) {
-        const TYPE cell = now[i / VECTOR / 2][i / VECTOR % 2].cell[i % VECTOR];
+    for (int i = 0; i < STEPS * VECTOR; i++) {
+        const TYPE cell = now[i / VECTOR][0].cell[i % VECTOR], below = now[i / VECTOR][1].cell[i % VECTOR];
 #if FLOATS && HALF == 0
-        nothing = fma(cell, (TYPE)0, nothing);
+        sum = fma(cell, below, sum);
 #else
-        any |= is_no_number(cell);
+        any |= is_no_number(cell) || is_no_number(below);
 #endif
     }
-    return any || nothing != nothing;
+    return any || is_no_number(sum);
 }
 
 // Add what the columns of a step say for 16 rows. Where a cell is no number its place in `unknown` tells (a row's VECTOR
@@ -157,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) multiply_polynomia
     auto copy_next = [&]() {  // the next STEPS steps
         const int column = next_step * STEP + lane % SLAB * VECTOR;
         const int64 row = next_group * 16 + lane / SLAB;
-        const int n_there = column < n_columns ? (int)max((int64)0, min((int64)16, n_rows - row)) : 0;  // zeros else
+        const int n_there = column < n_columns ? (int)min((int64)16, n_rows - row) : 0;  // zeros else
         const TYPE* from = cells + row * row_stride + column;
 #pragma unroll
         for (int r = 0; r < 16; r += 32 / SLAB) {
