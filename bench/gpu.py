@@ -107,7 +107,7 @@ def moments(report: Report, n: int, dtype: Any, classes: dict[int, float], d: in
         rows = rows_of(X, y, k)
         what = f"{n // 10**6}M x {d} {np.dtype(dtype).name}, {k} classes"
         peer = milliseconds(lambda y=y, k=k: _masked(X, y, min(k, 10)), 1) * k / min(k, 10)
-        ours = device_milliseconds(lambda rows=rows: summed_about(rows, places, first_cells(rows, places)))
+        ours = device_milliseconds(lambda rows=rows: summed_about(rows, places, *first_cells(rows, places)))
         report.row(f"class moments {what}", floor, ours, aim, peer)
         whole = milliseconds(lambda rows=rows: class_moments(rows, places), 3)
         fit = milliseconds(lambda y=y: NaiveBayes("textbook").fit(X, y), 3)
@@ -216,8 +216,9 @@ def auto(report: Report, n: int, d: int = 64, k: int = 10) -> None:
 
     def both() -> None:
         rows = rows_of(X, y, k)
+        kept = keep_rows(rows, schema, None, 4096)
         count_histograms(rows, names, np.arange(d), summary)
-        keep_rows(rows, schema, None, 4096)
+        kept()
 
     histogram = milliseconds(lambda: count_histograms(rows_of(X, y, k), names, np.arange(d), summary), 3)
     report.row(f"auto's statistics {n // 10**6}M x {d} float32, {k} classes", floor, milliseconds(both, 5), 12)

@@ -122,6 +122,27 @@ def test_families(family, weighted):
         assert gpu.statistics_ == cpu.statistics_
 
 
+@pytest.mark.parametrize(("k", "d"), [(2, 4), (9, 20), (10, 64), (16, 60), (17, 300), (40, 800)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_probabilities_of_any_shape(k, d, dtype):
+    X, y = table(n=3001, d=d, k=k, seed=16, dtype=dtype)
+    model = NaiveBayes("textbook").fit(X, y)
+    X[3, 1] = 1e30  # its square is no float32
+    answer = model.predict_proba(cupy.asarray(X))
+    np.testing.assert_allclose(answer.get(), model.predict_proba(X), atol=1e-9 if dtype == "float64" else 1e-6)
+    cupy.testing.assert_array_equal(answer, model.predict_proba(cupy.asarray(X)))
+
+
+@pytest.mark.parametrize("k", [3, 100, 400])
+def test_classes_that_come_one_after_the_other(k):
+    X, y = table(n=200_000, d=8, k=k, seed=17, offset=1e8)
+    y = np.sort(y)
+    y[-1] = k  # a class of one row, which nobody looks at for an anchor
+    gpu, cpu = NaiveBayes("textbook").fit(cupy.asarray(X), cupy.asarray(y)), NaiveBayes("textbook").fit(X, y)
+    for summary, one in cpu.statistics_.tables.items():
+        same_moments(gpu.statistics_.tables[summary], one)
+
+
 def test_bytes_are_counted_exactly():
     rng = np.random.default_rng(4)
     X, y = rng.integers(0, 16, (100_000, 32), dtype=np.uint8), rng.integers(0, 2, 100_000)

@@ -132,7 +132,7 @@ class DeviceTable(ArrayTable):
         """The number of the GPU."""
         return int(self.values.device.id)  # type: ignore[attr-defined]
 
-    @property
+    @cached_property
     def c_type(self) -> dict[str, Any]:
         """How a CUDA source reads a cell: the names that it wants to be defined."""
         name = self.values.dtype.name
@@ -199,7 +199,7 @@ class DeviceSparseTable(SparseTable):
         """The number of the GPU."""
         return int(self.matrix.data.device.id)
 
-    @property
+    @cached_property
     def c_type(self) -> dict[str, Any]:
         """How a CUDA source reads a stored cell."""
         name = self.matrix.data.dtype.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -58,18 +59,19 @@ class GpuEngine(Engine):
                 codes = cupy.where(weights > 0, codes, -1)
             codes = codes.astype(cupy.int32, copy=False)
             rows = DeviceRows(source, codes, weights, len(target.classes), exact=kept_rows > 0)
-            tables = {
-                summary: _counted(rows, schema, positions, summary, members, n_threads)
-                for summary, members in schema.by_summary.items()
-            }
             sample = None
             if kept_rows and isinstance(source, DeviceTable):
                 sample = keep_rows(rows, schema, positions, kept_rows)
             elif kept_rows:
                 from naively.engines._kept_rows import sample_rows
 
-                sample = sample_rows(_host_rows(rows, n_threads), schema, positions, kept_rows)
-            return Statistics(target.classes, rows.class_weight, tables, sample).without_empty_classes()
+                sample = partial(sample_rows, _host_rows(rows, n_threads), schema, positions, kept_rows)
+            tables = {
+                summary: _counted(rows, schema, positions, summary, members, n_threads)
+                for summary, members in schema.by_summary.items()
+            }
+            kept = None if sample is None else sample()
+            return Statistics(target.classes, rows.class_weight, tables, kept).without_empty_classes()
 
     def score(self, source: Any, positions: IntArray | None, scorer: RowScorer, finish: Finish, n_threads: int) -> None:
         scorer.run(source, positions, finish, n_threads)

@@ -167,7 +167,6 @@ def _within_cap(column: Any, keys: Any, cells: Any, levels: IntArray, cap: int, 
     Keys that come twice (of zero, and of what is as near to it as to share its key) become one.
     """
     import cupy
-    import cupyx
 
     if not len(keys):
         return [Histogram.empty(rows.n_classes, cap) for _ in levels]
@@ -185,7 +184,7 @@ def _within_cap(column: Any, keys: Any, cells: Any, levels: IntArray, cap: int, 
     first = length > cupy.asarray(coarser)[column]
     place = cupy.flatnonzero(first)
     summed = cupy.zeros((len(place), rows.n_classes), dtype=cupy.uint64)
-    cupyx.scatter_add(summed, cupy.cumsum(first) - 1, cells.astype(cupy.uint64))  # whole numbers: in any order
+    cupy.add.at(summed, cupy.cumsum(first) - 1, cells.astype(cupy.uint64))  # whole numbers: in any order
     kept, of_column = on_host((keys >> cupy.asarray(coarser)[column])[place]), column[place]
     bounds = np.searchsorted(on_host(of_column), np.arange(n_columns + 1))
     n = rows.n_classes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,11 @@ from naively.statistics._sums import Sum
 from naively.typing import AnyArray, IntArray
 
 
-def keep_rows(rows: DeviceRows, schema: Schema, positions: IntArray | None, capacity: int) -> KeptRows:
-    """The kept rows: those that may be among them by their hash go to the host, which chooses."""
+def keep_rows(rows: DeviceRows, schema: Schema, positions: IntArray | None, capacity: int) -> Callable[[], KeptRows]:
+    """What gives the kept rows: those that may be among them by their hash go to the host, and a thread there chooses.
+
+    So the GPU can count something else at the same time.
+    """
     there = np.arange(len(schema.names)) if positions is None else positions
     hashes = _hashes(rows, schema, there)
     candidates = _candidates(rows, hashes, capacity)
@@ -26,7 +31,11 @@ def keep_rows(rows: DeviceRows, schema: Schema, positions: IntArray | None, capa
     weights = None if rows.weights is None else on_host(rows.weights[candidates])
     chosen = Rows(table, codes, weights, Sum.zeros(rows.n_classes), 1)
     numeric = all(schema.is_numeric(place) for place in np.flatnonzero(there >= 0).tolist())
-    return sample_rows(chosen, schema, positions, capacity, on_host(hashes[candidates]) if numeric else None)
+    known = on_host(hashes[candidates]) if numeric else None
+    thread = ThreadPoolExecutor(1)
+    kept = thread.submit(sample_rows, chosen, schema, positions, capacity, known)
+    thread.shutdown(wait=False)
+    return kept.result
 
 
 def _hashes(rows: DeviceRows, schema: Schema, there: IntArray) -> Any:

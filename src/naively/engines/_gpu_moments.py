@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from naively._kernels.gpu import PAIRS_OF
 from naively._table.device import DeviceSparseTable, DeviceTable, on_host
 from naively.engines._gpu_rows import DeviceRows, answers, floats, row_major
 from naively.engines._gpu_sparse import small_sums, sparse_powers
@@ -105,8 +104,8 @@ def _answered(rows: DeviceRows, piece: slice, positions: IntArray, summary: Summ
 
 def class_moments(rows: DeviceRows, positions: IntArray) -> tuple[Sum, Sum, Sum]:
     """Sums, sums of squares and weight of the known cells of each class, about anchors, so that nothing cancels."""
-    anchors = first_cells(rows, positions)
-    sums, squares, observed = _about(rows, positions, anchors)
+    anchors, missing = first_cells(rows, positions)
+    sums, squares, observed = _about(rows, positions, anchors, missing)
     anchor = on_host(anchors)
     with np.errstate(all="ignore"):
         mean = sums.high / observed.high
@@ -116,33 +115,45 @@ def class_moments(rows: DeviceRows, positions: IntArray) -> tuple[Sum, Sum, Sum]
         import cupy
 
         anchor = np.where(far, anchor + mean, anchor)
-        sums, squares, observed = _about(rows, positions, cupy.asarray(anchor))
+        sums, squares, observed = _about(rows, positions, cupy.asarray(anchor), cupy.zeros_like(missing))
     with np.errstate(over="ignore", invalid="ignore"):
         shifted = observed * Sum(anchor)
         return sums + shifted, squares + (sums + sums + shifted) * Sum(anchor), observed
 
 
-FIRST_ROWS = 1 << 20
-"""Anchors are looked for among so many rows; a class that comes later has its own in a second reading, if need be."""
+LOOKED_AT = 1 << 16
+"""Anchors are looked for among so many rows; a class that none of them has gets its own in a second reading."""
 
 
-def first_cells(rows: DeviceRows, positions: IntArray) -> Any:
-    """The cells (classes, columns) of the first row of each class, on the GPU: what the others are compared to."""
+def first_cells(rows: DeviceRows, positions: IntArray) -> tuple[Any, Any]:
+    """The cells (classes, columns) of a row of each class: what others are compared to; and as many zeros."""
     import cupy
 
     shape = shape_of(rows)
     assert shape is not None
-    options = _moment_options(rows, positions, shape)
-    n_looked_at = min(rows.n_rows, FIRST_ROWS)
-    first = cupy.full(rows.n_classes, 2**31 - 1, dtype=cupy.int32)
-    find = rows.kernel("moments", "first_rows", **options)
-    find((-(-n_looked_at // 256),), (256,), (rows.codes, np.int64(n_looked_at), first))
+    step = max(1, rows.n_rows // LOOKED_AT)
     values, stride = row_major(rows.table.values)
+    options = _moment_options(rows, values, positions, shape)
     anchors = cupy.empty((rows.n_classes, len(positions)))
+    missing = cupy.empty(anchors.shape, dtype=cupy.uint64)
     take = rows.kernel("moments", "first_cells", **options)
-    sizes = (np.int32(len(positions)), np.int32(rows.n_classes), np.int64(rows.n_rows))
-    take((-(-anchors.size // 256),), (256,), (values, stride, rows.columns(positions), *sizes, first, anchors))
-    return anchors
+    take.max_dynamic_shared_size_bytes = max(4 * rows.n_classes, 49152)
+    sizes = (np.int64(step), np.int32(-(-rows.n_rows // step)), np.int32(rows.n_classes))
+    take(
+        (min(rows.n_processors, -(-anchors.size // 1024)),),
+        (1024,),
+        (
+            values, stride, _columns(rows, positions, options), np.int32(len(positions)), rows.codes, *sizes, anchors,
+            missing,
+        ),
+        shared_mem=4 * rows.n_classes,
+    )  # fmt: skip
+    return anchors, missing
+
+
+def _columns(rows: DeviceRows, positions: IntArray, options: dict[str, Any]) -> Any:
+    """Positions on the GPU, where they are looked up."""
+    return rows.codes if options["NEIGHBOURS"] else rows.columns(positions)
 
 
 class Shape(NamedTuple):
@@ -165,15 +176,21 @@ class Shape(NamedTuple):
     unroll: int
     in_shared: bool
 
-    def shared(self, n_classes: int, parts: int) -> int:
+    def shared(self, rows: DeviceRows) -> int:
         """The bytes of shared memory that a block takes."""
-        sums = 8 * parts * STRIP * (2 * self.warps + n_classes * self.in_shared)
-        return sums + 4 * (n_classes + 1 + 2 * self.warps) + 2 * (self.warps * n_classes + self.tile)
+        n = rows.n_classes
+        sums = 8 * n_parts(rows) * STRIP * (2 * self.warps + n * self.in_shared)
+        return sums + 4 * (n + 1 + 2 * self.warps) + 2 * (self.warps * n + self.tile)
+
+    def n_resident(self, rows: DeviceRows) -> int:
+        """The blocks that a multiprocessor runs at once: each has its share of rows, and none comes after others."""
+        of_registers = 1 if rows.exact else 32 // self.warps  # 64 for each of 1,024 threads
+        return max(1, min((rows.shared_bytes + 1024) // (self.shared(rows) + 1024), of_registers))
 
 
-FEW, SOME, MANY = Shape(8, 4096, 12, True), Shape(8, 8192, 8, False), Shape(32, 32768, 8, False)
+FEW, SOME = Shape(8, 4096, 12, True), Shape(24, 12288, 12, True)
 SHAPES = (
-    MANY,
+    Shape(32, 32768, 8, False),
     Shape(16, 16384, 8, False),
     Shape(8, 16384, 8, False),
     Shape(4, 8192, 8, False),
@@ -184,48 +201,38 @@ SHAPES = (
 
 def shape_of(rows: DeviceRows) -> Shape | None:
     """What suits the number of classes; None where they are too many for a block."""
-    parts = _n_parts(rows)
-    if rows.n_classes * parts <= 96:
+    if rows.n_classes * n_parts(rows) <= 96:
         return FEW
-    shapes = (SOME, *SHAPES) if rows.n_classes <= 160 else SHAPES
-    return next((one for one in shapes if one.shared(rows.n_classes, parts) <= rows.shared_bytes), None)
+    shapes = (Shape(8, 8192, 8, False) if rows.exact else SOME, *SHAPES) if rows.n_classes <= 160 else SHAPES
+    fitting = (one for one in shapes if one.shared(rows) <= rows.shared_bytes)
+    return next(fitting, None) if rows.n_classes < 1 << 16 else None
 
 
-def _n_parts(rows: DeviceRows) -> int:
+def n_parts(rows: DeviceRows) -> int:
     """The numbers that a block keeps for each class and column."""
     return (2 if rows.weights is None else 3) * (2 if rows.exact else 1)
 
 
-def _moment_options(rows: DeviceRows, positions: IntArray, shape: Shape) -> dict[str, Any]:
-    """What the kernel of moments is compiled for."""
-    values = rows.table.values
-    c_type = rows.table.c_type["TYPE"]
-    neighbours = len(positions) % 2 == 0 and bool((positions == np.arange(len(positions))).all())
-    row_cells = values.strides[0] // values.itemsize
-    aligned = row_cells % 2 == 0 and values.data.ptr % (2 * values.itemsize) == 0
-    pairs = int(neighbours and aligned and c_type in PAIRS_OF and values.strides[1] == values.itemsize)
+def _moment_options(rows: DeviceRows, values: Any, positions: IntArray, shape: Shape) -> dict[str, Any]:
+    """What the kernels of moments are compiled for."""
+    neighbours = bool((positions == np.arange(len(positions))).all())
+    aligned = (values.strides[0] | values.data.ptr) % (2 * values.itemsize) == 0
     return {
         "WARPS": shape.warps,
         "TILE": shape.tile,
         "UNROLL": shape.unroll // (2 if values.itemsize == 8 else 1),  # as many bytes, in as many registers
+        "BLOCKS": shape.n_resident(rows),
         "IN_SHARED": int(shape.in_shared),
         "WEIGHTED": int(rows.weights is not None),
-        "PAIRS": pairs,
+        "NEIGHBOURS": int(neighbours),
+        "PAIRS": int(neighbours and aligned and len(positions) % 2 == 0),
         "EXACT": int(rows.exact),
-        "PAIR": PAIRS_OF.get(c_type, "none"),
     }
 
 
-def _n_resident(rows: DeviceRows, shape: Shape, shared: int) -> int:
-    """As many blocks as the GPU runs at once: each then has its share of the tiles, and none comes after the others."""
-    of_memory = (rows.shared_bytes + 1024) // (shared + 1024)
-    of_registers = 32 // shape.warps  # 64 registers for each of 1,024 threads
-    return rows.n_processors * max(1, min(of_memory, of_registers))
-
-
-def _about(rows: DeviceRows, positions: IntArray, anchors: Any) -> tuple[Sum, Sum, Sum]:
+def _about(rows: DeviceRows, positions: IntArray, anchors: Any, missing: Any) -> tuple[Sum, Sum, Sum]:
     """Sums and squares of the distances to anchors (classes, columns), and the weight of the known cells."""
-    found, missing = summed_about(rows, positions, anchors)
+    found = summed_about(rows, positions, anchors, missing)
     with np.errstate(over="ignore", invalid="ignore"):
         sums = Sum.of_parts(*on_host(found))
     if rows.weights is not None:
@@ -234,8 +241,8 @@ def _about(rows: DeviceRows, positions: IntArray, anchors: Any) -> tuple[Sum, Su
     return sums[0], sums[1], Sum(present)
 
 
-def summed_about(rows: DeviceRows, positions: IntArray, anchors: Any) -> tuple[Any, Any]:
-    """High and low parts of the sums (2, sums, classes, columns), and the number of missing cells, on the GPU.
+def summed_about(rows: DeviceRows, positions: IntArray, anchors: Any, missing: Any) -> Any:
+    """High and low parts of the sums (2, sums, classes, columns), on the GPU; missing cells are added to `missing`.
 
     The sums are those of the distances, of their squares and, where rows have weights, the weight of the known cells.
     """
@@ -243,23 +250,22 @@ def summed_about(rows: DeviceRows, positions: IntArray, anchors: Any) -> tuple[A
 
     shape = shape_of(rows)
     assert shape is not None
-    options = _moment_options(rows, positions, shape)
-    n_sums, parts = 3 if options["WEIGHTED"] else 2, _n_parts(rows)
-    n_columns, n_classes = len(positions), rows.n_classes
-    n_strips, shared = -(-n_columns // STRIP), shape.shared(n_classes, parts)
-    n_blocks = min(max(1, _n_resident(rows, shape, shared) // n_strips), -(-max(rows.n_rows, 1) // shape.tile))
     values, stride = row_major(rows.table.values)
-    scratch = (cupy.empty if shape.in_shared else cupy.zeros)(n_blocks * n_strips * parts * n_classes * STRIP)
-    missing = cupy.zeros((n_classes, n_columns), dtype=cupy.uint64)
+    options = _moment_options(rows, values, positions, shape)
+    n_sums, n_columns, n_classes = 3 if options["WEIGHTED"] else 2, len(positions), rows.n_classes
+    n_strips, shared, n_rows = -(-n_columns // STRIP), shape.shared(rows), max(rows.n_rows, 1)
+    n_blocks = max(1, min(rows.n_processors * options["BLOCKS"] // n_strips, -(-n_rows // shape.tile)))
+    tile = -(-n_rows // (n_blocks * -(-n_rows // (n_blocks * shape.tile))))  # each block has as many, of one size
+    scratch = (cupy.empty if shape.in_shared else cupy.zeros)(n_blocks * n_strips * n_parts(rows) * n_classes * STRIP)
     add = rows.kernel("moments", "class_moments", **options)
     add.max_dynamic_shared_size_bytes = max(shared, 49152)
     add(
         (n_blocks, n_strips),
         (32 * shape.warps,),
         (
-            values, stride, rows.columns(positions), np.int32(n_columns), rows.codes,
+            values, stride, _columns(rows, positions, options), np.int32(n_columns), rows.codes,
             rows.codes if rows.weights is None else rows.weights, anchors, np.int64(rows.n_rows), np.int32(n_classes),
-            scratch, missing,
+            np.int32(tile), scratch, missing,
         ),
         shared_mem=shared,
     )  # fmt: skip
@@ -267,4 +273,4 @@ def summed_about(rows: DeviceRows, positions: IntArray, anchors: Any) -> tuple[A
     merge = rows.kernel("moments", "merge_blocks", **options)
     sizes = (n_blocks, n_strips, n_classes, n_columns)
     merge((-(-found[0].size // 8),), (256,), (scratch, *map(np.int32, sizes), found[0], found[1]))
-    return found, missing
+    return found

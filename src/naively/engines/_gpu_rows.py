@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels.gpu import kernel
+from naively._kernels.gpu import attributes, kernel
 from naively._table.device import DeviceTable, on_host
 from naively.statistics._sums import Sum
 from naively.statistics.base import Summary
@@ -54,26 +54,20 @@ class DeviceRows:
         """The number of rows."""
         return int(self.table.n_rows)
 
-    @cached_property
+    @property
     def n_processors(self) -> int:
         """The number of multiprocessors of the GPU."""
-        return int(self._attributes["MultiProcessorCount"])
+        return attributes(self.table.device)["MultiProcessorCount"]
 
     @property
     def n_blocks(self) -> int:
         """As many blocks as keep the GPU busy, for kernels that stride over the rows."""
         return 16 * self.n_processors
 
-    @cached_property
+    @property
     def shared_bytes(self) -> int:
         """The shared memory that a block can have."""
-        return int(self._attributes["MaxSharedMemoryPerBlockOptin"])
-
-    @property
-    def _attributes(self) -> Any:
-        import cupy
-
-        return cupy.cuda.Device(self.table.device).attributes
+        return attributes(self.table.device)["MaxSharedMemoryPerBlockOptin"]
 
     @cached_property
     def unit(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels.gpu import kernel
+from naively._kernels.gpu import attributes, kernel
 from naively._table.device import DeviceTable
 from naively.engines._gpu_formulas import Polynomial, function, polynomial
 from naively.errors import GapError, InputError
@@ -23,8 +23,8 @@ COLUMN = np.dtype(
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
 
-STAGES, BLOCKS = 4, 5
-"""How far `multiply_polynomials` reads ahead, and how many blocks of it a multiprocessor is to run at once."""
+WARPS, STAGES = 16, 3
+"""Of `multiply_polynomials`: the warps that a multiprocessor runs at once, and the copies of each."""
 
 MOST_CLASSES = 16
 """Classes whose scores a thread holds; more are scored in several passes."""
@@ -169,6 +169,10 @@ class DeviceScorer:
 
         self.model, self.device = model, device
         self.bias = np.zeros(model.n_classes) if bias is None else np.asarray(bias)
+        polynomial = model.columns["kind"] == POLYNOMIAL
+        self.is_plain = bool(polynomial.all()) and not model.columns["least"].any()
+        with np.errstate(invalid="ignore"):
+            self.start = self.bias + model.constants[polynomial].sum(axis=0)
         self.code = model.formula_code()
         with cupy.cuda.Device(device):
             self.polynomials = cupy.asarray(model.polynomials)
@@ -193,28 +197,21 @@ class DeviceScorer:
 
         n_classes = self.model.n_classes
         out_type = "float" if finish and is_short_float(table) else "double"
-        plain = positions is None and bool((self.model.columns["kind"] == POLYNOMIAL).all())
-        plain &= not self.model.columns["least"].any() and table.n_columns == self.model.n_columns
+        plain = self.is_plain and positions is None and table.n_columns == self.model.n_columns
         with np.errstate(invalid="ignore"):
-            polynomial = self.model.columns["kind"] == POLYNOMIAL
-            base = log_prior + self.bias + self.model.constants[polynomial].sum(axis=0)
+            base = log_prior + self.start
         out = cupy.empty((table.n_rows, n_classes), dtype=cupy.float32 if out_type == "float" else cupy.float64)
-        impossible, bad = cupy.zeros(1, dtype=cupy.int32), cupy.full(1, NONE, dtype=cupy.int64)
-        ends = (
-            cupy.asarray(base),
-            cupy.asarray(log_prior),
-            np.int32(n_classes),
-            np.int32(finish),
-            bad,
-            impossible,
-            out,
-        )
+        there = cupy.asarray(np.concatenate([np.array([NONE, 0]).view(np.float64), base, log_prior]))  # one copy
+        found = there[:2].view(cupy.int64)  # the place of a bad cell, and rows that no class could have produced
+        starts = (there[2 : 2 + n_classes], there[2 + n_classes :])
+        ends = (*starts, np.int32(n_classes), np.int32(finish), found[:1], found[1:], out)
         if plain and self._multiplies(table):
             self._multiply(table, ends, out_type)
         else:
             self._add(table, positions, ends, out_type, "add_polynomials" if plain else "add_scores")
-        self._refuse(table, positions, int(bad[0]))
-        return out, int(impossible[0])
+        bad, n_impossible = found.tolist()
+        self._refuse(table, positions, bad)
+        return out, n_impossible
 
     def _add(
         self, table: DeviceTable, positions: IntArray | None, ends: tuple[Any, ...], out_type: str, name: str
@@ -235,35 +232,39 @@ class DeviceScorer:
         values: Any = table.values
         aligned = values.data.ptr % 16 == 0 and values.strides[0] % 16 == 0 and values.strides[1] == values.itemsize
         whole = table.n_columns * values.itemsize % 16 == 0
-        device = cupy.cuda.Device(self.device)
-        room = self._room(table) <= device.attributes["MaxSharedMemoryPerBlockOptin"]
-        return bool(aligned and whole and room) and int(device.compute_capability) >= 90
+        room = self._n_warps(table) > 0
+        return bool(aligned and whole and room) and int(cupy.cuda.Device(self.device).compute_capability) >= 90
 
-    def _room(self, table: DeviceTable) -> int:
+    def _n_warps(self, table: DeviceTable) -> int:
+        """The warps of a block: as many as it has the shared memory for, 0 if for none."""
+        most = attributes(self.device)["MaxSharedMemoryPerBlockOptin"]
+        return next((n for n in (WARPS, WARPS // 2, WARPS // 4) if self._room(table, n) <= most), 0)
+
+    def _room(self, table: DeviceTable, n_warps: int) -> int:
         """The shared memory that cells on their way, coefficients and anchors take."""
-        step = 64 // table.values.itemsize
-        n_steps = -(-table.n_columns // step)
-        return STAGES * 4096 + n_steps * (step // 4 * self._tiles * 512 + 8 * step)
-
-    @property
-    def _tiles(self) -> int:
-        return 1 if self.model.n_classes <= 8 else 2
+        step, slab = 64 // table.values.itemsize, _slab(table)
+        n_steps = -(-table.n_columns // (step * slab // 4)) * slab // 4
+        n_classes = 8 if self.model.n_classes <= 8 else 16
+        return 256 * n_warps * STAGES * slab + n_steps * step * (16 * n_classes + 8) + 8 * n_classes
 
     def _multiply(self, table: DeviceTable, ends: tuple[Any, ...], out_type: str) -> None:
         """The scores of polynomials as a product of matrices."""
-        import cupy
-
-        values, room = table.values, self._room(table)
-        options = {"TILES": self._tiles, "OUT": out_type, "STAGES": STAGES, "BLOCKS": BLOCKS, **table.c_type}
-        add = kernel("polynomials", "multiply_polynomials", self.device, **options)
+        values, device, n_warps = table.values, attributes(self.device), self._n_warps(table)
+        room = self._room(table, n_warps)
+        of_memory = device["MaxSharedMemoryPerMultiprocessor"] // (room + 1024)
+        n_resident = min(WARPS // n_warps, of_memory)
+        n_classes = min(self.model.n_classes, MOST_CLASSES)
+        options = {
+            "CLASSES": n_classes, "ALL": int(n_classes == self.model.n_classes), "OUT": out_type,
+            "WARPS": n_warps, "STAGES": STAGES, "BLOCKS": n_resident, "SLAB": _slab(table),
+        }  # fmt: skip
+        add = kernel("polynomials", "multiply_polynomials", self.device, **options, **table.c_type)
         add.max_dynamic_shared_size_bytes = max(room, 49152)
-        attributes = cupy.cuda.Device(self.device).attributes
-        of_memory = attributes["MaxSharedMemoryPerMultiprocessor"] // (room + 1024)
-        n_resident = max(1, min(BLOCKS, of_memory)) * attributes["MultiProcessorCount"]
-        blocks = (min(n_resident, -(-table.n_rows // 64)), -(-self.model.n_classes // (8 * self._tiles)))
+        n_blocks = min(n_resident * device["MultiProcessorCount"], -(-table.n_rows // (16 * n_warps)))
+        blocks = (n_blocks, -(-self.model.n_classes // n_classes))
         stride = np.int64(values.strides[0] // values.itemsize)
         rows = (values, stride, np.int64(table.n_rows), self.anchors, np.int32(table.n_columns))
-        add(blocks, (128,), (*rows, self.polynomials, self.constants, *ends), shared_mem=room)
+        add(blocks, (32 * n_warps,), (*rows, self.polynomials, self.constants, *ends), shared_mem=room)
 
     def evidence(self, table: DeviceTable, positions: IntArray | None, n_terms: int) -> Any:
         """The evidence of every cell, (rows, terms, classes), the class bias as the last term where there is one."""
@@ -312,6 +313,12 @@ class DeviceScorer:
         else:
             what, advice = "Numbers must be above 0 for the family", "Check the column"
         raise InputError(f"{what}: column {table.names[position]!r}, row {row}. {advice}.")
+
+
+def _slab(table: DeviceTable) -> int:
+    """By how many times 16 bytes `multiply_polynomials` reads rows: by fewer where more were nothing at their ends."""
+    n_steps = -(-table.n_columns * table.values.itemsize // 64)
+    return 16 if n_steps % 4 in (0, 3) else 8
 
 
 def is_short_float(table: DeviceTable) -> bool:

@@ -6,8 +6,19 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-PAIRS_OF = {"float": "float2", "double": "double2", "unsigned short": "ushort2", "int": "int2", "unsigned int": "uint2"}
-"""What one load of two neighbouring cells brings, where there is such a thing."""
+
+@lru_cache(maxsize=64)
+def attributes(device: int) -> dict[str, int]:
+    """What a GPU has, by the names of CUDA's attributes; all are asked for at once, which takes a while.
+
+    Parameters
+    ----------
+    device : int
+        The number of the GPU.
+    """
+    import cupy
+
+    return dict(cupy.cuda.Device(device).attributes)
 
 
 @lru_cache(maxsize=256)

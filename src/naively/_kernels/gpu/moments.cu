@@ -2,26 +2,37 @@
 //
 // A block takes a tile of rows and sorts them by class in shared memory, the row numbers alone, so that each warp adds
 // rows of one class in registers and writes them out only where the class changes: the cost hardly grows with the number
-// of classes. A warp has two columns per lane. Everything is added in an order that depends on the rows alone, so the
-// result is the same to the last bit in every run: the rows of a class keep their order; a class whose rows begin or end
-// in the middle of a warp's share is added up after the tile by one thread per column, warp by warp.
+// of classes. A lane has two columns. Everything is added in an order that depends on the rows alone, so the result is
+// the same to the last bit in every run: the rows of a class keep their order; a class whose rows begin or end in the
+// middle of a warp's share is added up after the tile by one thread per column, warp by warp.
 //
 // Cells are taken relative to an anchor, a typical number of the column in the class, so that squares do not cancel.
 //
 // The host puts before the source, beside the names of cells.cuh:
-//   WARPS, TILE, UNROLL   the warps of a block, the rows of a tile, the rows that a lane loads at once
+//   WARPS, TILE, UNROLL   the warps of a block, the most rows of a tile, the rows that a lane loads at once
+//   BLOCKS                the blocks that a multiprocessor is to run at once
 //   IN_SHARED             1 if the sums of a block are in shared memory, 0 if in its part of `scratch`
 //   WEIGHTED              1 if rows have weights; then the weight of the known cells is a third sum
+//   NEIGHBOURS            1 if the columns are the first of the table, in its order
 //   PAIRS                 1 if a lane's two columns are neighbours that one load brings
 //   EXACT                 1 if what rounding leaves out is kept beside every sum, as on the host: the result then is, but
 //                         for the last of some 100 bits, the sum itself
 
 #define STRIP 64
-#define CODES 16  // classes of rows that a lane loads at once; TILE is a multiple of 32 * CODES * WARPS
+#define CODES (TILE / WARPS / 32)  // rows of a tile that a lane sorts
 #define SUMS (WEIGHTED ? 3 : 2)
 #define PARTS (EXACT ? 2 * SUMS : SUMS)
 
 struct Lane { double high[SUMS][2], low[SUMS][2]; };
+template <int n_bytes> struct Word;
+template <> struct Word<2> { typedef unsigned short type; };
+template <> struct Word<4> { typedef unsigned type; };
+template <> struct Word<8> { typedef uint2 type; };
+template <> struct Word<16> { typedef uint4 type; };
+union Pair {
+    Word<2 * sizeof(TYPE)>::type word;
+    TYPE cell[2];
+};
 
 // Add a number to a sum; what rounding leaves out goes to `low` where it is kept.
 __device__ __forceinline__ void add_to(double& high, double& low, double term, double error) {
@@ -66,23 +77,6 @@ __device__ __forceinline__ void add_cell(Lane& lane, int side, TYPE cell, double
 #endif
 }
 
-// Add the cells of a lane's two columns; that both are known is the rule, and is asked once.
-__device__ __forceinline__ void add_cells(
-    Lane& lane, TYPE (&cell)[2], const bool (&on)[2], const double (&anchor)[2], double weight, int (&n_missing)[2]
-) {
-#if PAIRS
-    if (!on[0]) return;
-    if (!is_missing(cell[0]) && !is_missing(cell[1])) {
-        int none = 0;
-        add_cell(lane, 0, cell[0], anchor[0], weight, none);
-        add_cell(lane, 1, cell[1], anchor[1], weight, none);
-        return;
-    }
-#endif
-    for (int side = 0; side < 2; side++)
-        if (on[side]) add_cell(lane, side, cell[side], anchor[side], weight, n_missing[side]);
-}
-
 // Where a block's sum of a class and a column of the strip is.
 __device__ __forceinline__ double* place_of(double* sums, int64 stride, int code, int part, int column) {
 #if IN_SHARED
@@ -110,16 +104,10 @@ __device__ __forceinline__ void add_part(
 #endif
 }
 
-// The classes of rows that a lane has, all asked for at once: -1 past the last row.
-__device__ __forceinline__ void take_codes(int (&code)[CODES], const int* codes, int row, int n) {
-#pragma unroll
-    for (int u = 0; u < CODES; u++) code[u] = row + 32 * u < n ? codes[row + 32 * u] : -1;
-}
-
-extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 : 32 / WARPS) class_moments(
+extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS) class_moments(
     const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns,
     const int* __restrict__ codes, const double* __restrict__ weights, const double* __restrict__ anchors, int64 n_rows,
-    int n_classes, double* __restrict__ scratch, uint64* __restrict__ missing
+    int n_classes, int tile, double* __restrict__ scratch, uint64* __restrict__ missing
 ) {
     extern __shared__ double shared[];
     double* border = shared;                                       // (WARPS, 2, PARTS, STRIP)
@@ -141,33 +129,35 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 :
 #else
     double* sums = mine;
 #endif
-#if PAIRS
-    const int place[2] = {2 * lane, 2 * lane + 1};
-#else
-    const int place[2] = {lane, lane + 32};
-#endif
+    const int place[2] = {PAIRS ? 2 * lane : lane, PAIRS ? 2 * lane + 1 : lane + 32};
     const bool on[2] = {strip + place[0] < n_columns, strip + place[1] < n_columns};
-#if !PAIRS
     int64 offset[2];
-    for (int side = 0; side < 2; side++) offset[side] = on[side] ? columns[strip + place[side]] : 0;
-#endif
+    for (int side = 0; side < 2; side++)
+        offset[side] = NEIGHBOURS ? strip + place[side] : on[side] ? columns[strip + place[side]] : 0;
 
-    for (int64 start = (int64)blockIdx.x * TILE; start < n_rows; start += (int64)gridDim.x * TILE) {
-        const int n = (int)min((int64)TILE, n_rows - start);
+    for (int64 start = (int64)blockIdx.x * tile; start < n_rows; start += (int64)gridDim.x * tile) {
+        const int n = (int)min((int64)tile, n_rows - start);
 
         // -- the rows of the tile in the order of their classes
+        int code_of[CODES];  // then the rank among the warp's rows of the class, too
+#pragma unroll
+        for (int u = 0; u < CODES; u++) {
+            const int row = warp * (TILE / WARPS) + 32 * u + lane;
+            code_of[u] = row < n ? codes[start + row] : -1;
+        }
         for (int i = thread; i < WARPS * n_classes; i += WARPS * 32) of_warp[i] = 0;
         __syncthreads();
-        const int share = TILE / WARPS;
-        for (int group = 0; group < share; group += 32 * CODES) {
-            int code[CODES];
-            take_codes(code, codes + start, warp * share + group + lane, n);
 #pragma unroll
-            for (int u = 0; u < CODES; u++) {
-                unsigned peers = __match_any_sync(~0u, code[u]);
-                if (code[u] >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code[u]] += __popc(peers);
-                __syncwarp();
+        for (int u = 0; u < CODES; u++) {
+            const unsigned peers = __match_any_sync(~0u, code_of[u]);
+            unsigned short* count = of_warp + warp * n_classes + max(code_of[u], 0);
+            const int before = *count;
+            __syncwarp();
+            if (code_of[u] >= 0) {
+                if (lane == __ffs(peers) - 1) *count = before + __popc(peers);
+                code_of[u] |= (before + __popc(peers & ((1u << lane) - 1))) << 16;
             }
+            __syncwarp();
         }
         __syncthreads();
         for (int code = thread; code < n_classes; code += WARPS * 32) {
@@ -193,31 +183,20 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 :
             }
         }
         __syncthreads();
-        for (int group = 0; group < share; group += 32 * CODES) {
-            int code[CODES];
-            take_codes(code, codes + start, warp * share + group + lane, n);
 #pragma unroll
-            for (int u = 0; u < CODES; u++) {
-                unsigned peers = __match_any_sync(~0u, code[u]);
-                if (code[u] >= 0) {
-                    int rank = of_warp[warp * n_classes + code[u]] + __popc(peers & ((1u << lane) - 1));
-                    order[first[code[u]] + rank] = (unsigned short)(warp * share + group + 32 * u + lane);
-                }
-                __syncwarp();
-                if (code[u] >= 0 && lane == __ffs(peers) - 1) of_warp[warp * n_classes + code[u]] += __popc(peers);
-                __syncwarp();
-            }
+        for (int u = 0; u < CODES; u++) {
+            if (code_of[u] < 0) continue;
+            const int code = code_of[u] & 0xffff, rank = code_of[u] >> 16;
+            order[first[code] + of_warp[warp * n_classes + code] + rank] = warp * (TILE / WARPS) + 32 * u + lane;
         }
         __syncthreads();
 
         // -- each warp adds its share of the ordered rows
         const int known = first[n_classes];
-        int i = (int)((int64)known * warp / WARPS);
-        const int end = (int)((int64)known * (warp + 1) / WARPS);
+        const int begin = (int)((int64)known * warp / WARPS), end = (int)((int64)known * (warp + 1) / WARPS);
         if (lane < 2) border_class[warp * 2 + lane] = -1;
-        __syncwarp();
-        int code = 0;
-        if (i < end) {
+        int i = begin, code = 0;
+        if (begin < end) {
             int low = 0, high = n_classes;  // the class of row i: the last that begins no later and has rows
             while (high - low > 1) {
                 int middle = (low + high) / 2;
@@ -225,7 +204,19 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 :
             }
             code = low;
         }
-        const int begin = i;
+        auto load = [&](int at, double& weight) {
+            const int64 row = start + order[at];
+            const TYPE* from = cells + row * row_stride;
+            Pair pair = {};
+#if PAIRS
+            if (on[1]) pair.word = __ldcs((const Word<2 * sizeof(TYPE)>::type*)(from + offset[0]));
+#else
+            if (on[0]) pair.cell[0] = __ldcs(from + offset[0]);
+            if (on[1]) pair.cell[1] = __ldcs(from + offset[1]);
+#endif
+            weight = WEIGHTED ? weights[row] : 1.0;
+            return pair;
+        };
         while (i < end) {
             while (first[code + 1] <= i) code++;
             const int stop = min(first[code + 1], end);
@@ -234,39 +225,29 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 :
             double anchor[2];
             for (int side = 0; side < 2; side++)
                 anchor[side] = on[side] ? anchors[(int64)code * n_columns + strip + place[side]] : 0.0;
-            const bool from_begin = i == begin;
             for (; i < stop; i += UNROLL) {
-                TYPE loaded[UNROLL][2];
-#if WEIGHTED
+                Pair loaded[UNROLL];
                 double weight[UNROLL];
-#endif
+                bool all_known = on[1] && i + UNROLL <= stop;
 #pragma unroll
-                for (int u = 0; u < UNROLL; u++) {
-                    const int64 row = start + order[min(i + u, stop - 1)];
-                    const TYPE* at = cells + row * row_stride;
-#if PAIRS
-                    if (on[0]) {
-                        PAIR pair = __ldcs((const PAIR*)(at + strip) + lane);
-                        loaded[u][0] = pair.x;
-                        loaded[u][1] = pair.y;
-                    }
-#else
-                    if (on[0]) loaded[u][0] = __ldcs(at + offset[0]);
-                    if (on[1]) loaded[u][1] = __ldcs(at + offset[1]);
-#endif
-#if WEIGHTED
-                    weight[u] = weights[row];
-#endif
+                for (int u = 0; u < UNROLL; u++) loaded[u] = load(min(i + u, stop - 1), weight[u]);
+#pragma unroll
+                for (int u = 0; u < UNROLL; u++) all_known &= !is_missing(loaded[u].cell[0]) & !is_missing(loaded[u].cell[1]);
+                if (all_known) {  // as a rule
+                    int none = 0;
+#pragma unroll
+                    for (int u = 0; u < UNROLL; u++)
+#pragma unroll
+                        for (int side = 0; side < 2; side++)
+                            add_cell(lane_sums, side, loaded[u].cell[side], anchor[side], weight[u], none);
+                    continue;
                 }
 #pragma unroll
                 for (int u = 0; u < UNROLL; u++) {
                     if (i + u >= stop) break;
-#if WEIGHTED
-                    const double w = weight[u];
-#else
-                    const double w = 1.0;
-#endif
-                    add_cells(lane_sums, loaded[u], on, anchor, w, n_missing);
+#pragma unroll
+                    for (int side = 0; side < 2; side++)
+                        if (on[side]) add_cell(lane_sums, side, loaded[u].cell[side], anchor[side], weight[u], n_missing[side]);
                 }
             }
             i = stop;
@@ -275,8 +256,9 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, EXACT || WEIGHTED ? 1 :
                     atomicAdd(&missing[(int64)code * n_columns + strip + place[side]], (uint64)n_missing[side]);
             // A class that other warps have rows of, too, waits for the end of the tile.
             const bool alone = first[code] >= begin && first[code + 1] <= end;
-            double* to = border + (warp * 2 + (from_begin ? 0 : 1)) * PARTS * STRIP;
-            if (!alone && lane == 0) border_class[warp * 2 + (from_begin ? 0 : 1)] = code;
+            const int slot = warp * 2 + (first[code] <= begin ? 0 : 1);
+            double* to = border + slot * PARTS * STRIP;
+            if (!alone && lane == 0) border_class[slot] = code;
 #pragma unroll
             for (int part = 0; part < SUMS; part++)
 #pragma unroll
@@ -340,22 +322,40 @@ extern "C" __global__ void merge_blocks(
     }
 }
 
-// The first row of each class among the first `n_rows`: `rows` starts at a number that is no row.
-extern "C" __global__ void first_rows(const int* __restrict__ codes, int64 n_rows, int* __restrict__ rows) {
-    const int64 row = (int64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= n_rows) return;
-    const int code = codes[row];
-    if (code >= 0 && row < rows[code]) atomicMin(&rows[code], (int)row);
-}
-
-// The cells of the first row of each class, 0 where there is none or it is no finite number.
-extern "C" __global__ void first_cells(
-    const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns, int n_classes,
-    int64 n_rows, const int* __restrict__ rows, double* __restrict__ anchors
+// The cells of the first row of each class among rows that are `step` apart, 0 where there is none or it is no finite
+// number; and zeros in `missing`. Every block looks for all classes, until they are found, and has its share of the cells.
+extern "C" __global__ void __launch_bounds__(1024) first_cells(
+    const TYPE* __restrict__ cells, int64 row_stride, const int64* __restrict__ columns, int n_columns,
+    const int* __restrict__ codes, int64 step, int n_rows, int n_classes, double* __restrict__ anchors,
+    uint64* __restrict__ missing
 ) {
-    const int item = blockIdx.x * blockDim.x + threadIdx.x;
-    if (item >= n_classes * n_columns) return;
-    const int64 row = rows[item / n_columns];
-    double anchor = row < n_rows ? as_double(cells[row * row_stride + columns[item % n_columns]]) : 0.0;
-    anchors[item] = fabs(anchor) < 1.7976931348623157e308 ? anchor : 0.0;
+    extern __shared__ int row_of[];  // (n_classes)
+    __shared__ int n_found;
+    if (threadIdx.x == 0) n_found = 0;
+    for (int code = threadIdx.x; code < n_classes; code += blockDim.x) row_of[code] = n_rows;
+    __syncthreads();
+    for (int base = threadIdx.x; ; base += 4 * blockDim.x) {
+        int code[4];
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            const int row = base + u * blockDim.x;
+            code[u] = row < n_rows ? codes[row * step] : -1;
+        }
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            const int row = base + u * blockDim.x;
+            if (code[u] >= 0 && row < row_of[code[u]] && atomicMin(&row_of[code[u]], row) == n_rows) atomicAdd(&n_found, 1);
+        }
+        __syncthreads();
+        const bool done = n_found == n_classes || base - (int)threadIdx.x + 4 * (int)blockDim.x >= n_rows;
+        __syncthreads();
+        if (done) break;
+    }
+    for (int item = blockIdx.x * blockDim.x + threadIdx.x; item < n_classes * n_columns; item += gridDim.x * blockDim.x) {
+        const int row = row_of[item / n_columns], column = item % n_columns;
+        const int64 place = NEIGHBOURS ? column : columns[column];
+        const double anchor = row < n_rows ? as_double(cells[row * step * row_stride + place]) : 0.0;
+        anchors[item] = fabs(anchor) < 1.7976931348623157e308 ? anchor : 0.0;
+        missing[item] = 0;
+    }
 }
