@@ -32,11 +32,11 @@ def drop_in_categorical_predict(scale: Scale) -> Result:
 
 
 def drop_in_complement_fit(scale: Scale) -> Result:
-    return _fit(scale, "ComplementNB", *data.documents(scale.rows(100_000), 50_000, 100, 20), 3)
+    return _fit(scale, "ComplementNB", *data.documents(scale.rows(100_000), 50_000, 100, 20), 5)
 
 
 def drop_in_multinomial_predict(scale: Scale) -> Result:
-    return _predict(scale, "MultinomialNB", *data.documents(scale.rows(100_000), 50_000, 100, 20), 1)
+    return _predict(scale, "MultinomialNB", *data.documents(scale.rows(100_000), 50_000, 100, 20), 3)
 
 
 def _both(name: str) -> tuple[Any, Any]:

@@ -52,6 +52,6 @@ def _fit(scale: Scale, frame: Any, numbers: Any, y: Any, library: str, n_bytes: 
         **times,
         peer_name="scikit-learn, numeric part",
         must_move=n_bytes,
-        targets=[at_least(8, "x scikit-learn", times["peer"] / times["ours"])],
+        targets=[at_least(15, "x scikit-learn", times["peer"] / times["ours"])],
         notes=fit_alone(estimation(fit, scale, frame[:1])),
     )

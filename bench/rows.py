@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench import (
+    additive,
     categorical,
     databases,
     drop_ins,
@@ -30,6 +31,8 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     gaussian.gaussian_predict,
     gaussian.gaussian_fit_1000_classes,
     gaussian.gaussian_predict_1000_classes,
+    additive.auto_statistics,
+    additive.auto_predict,
     categorical.categorical_fit_int64,
     categorical.categorical_fit_uint8,
     categorical.categorical_predict_int64,
@@ -59,7 +62,8 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     files.files_memory_auto,
     stream.partial_fit_arrays,
     stream.partial_fit_pandas,
-    stream.single_row_latency,
+    stream.single_row_textbook,
+    stream.single_row_auto,
     exports.records_learn,
     exports.records_predict,
     exports.records_alternate,

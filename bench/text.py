@@ -14,7 +14,7 @@ N_WORDS, N_TOKENS = 50_000, 100
 
 
 def multinomial_fit_20_classes(scale: Scale) -> Result:
-    return _fit(scale, 20, 4)
+    return _fit(scale, 20, 5)
 
 
 def multinomial_fit_200_classes(scale: Scale) -> Result:

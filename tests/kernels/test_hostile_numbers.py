@@ -16,7 +16,7 @@ from scipy import sparse
 
 from naively._kernels import curves, gaussian_scores, histogram, reference, row_hashes, steps, student_scores
 from naively.errors import InputError
-from naively.families._curves import Curve
+from naively.families._curves import Curve, packed
 from tests.models import textbook
 
 ROOT = Path(__file__).parents[2]
@@ -45,12 +45,12 @@ def curve_of(knots):
 @example([1.0, 1.0], [1.0, 0.0, 2.0])
 @example([0.0, 1.0, 1.0], [1.0])
 def test_curves(knots, values):
-    curve, x = curve_of(knots), np.array(values)
-    expected = curve.evidence(x)
+    curve, other, x = curve_of(knots), curve_of([-1.0, *knots]), np.array(values)
+    expected = curve.evidence(x) + other.evidence(x) + curve.evidence(x)
     assert np.isfinite(expected).all()
-    for kernel in (plain(curves.add_curve), curves.add_curve):
+    for kernel in (plain(curves.add_curves), curves.add_curves):
         scores = np.zeros((len(x), 2))
-        kernel(x, *curve.for_kernel, scores)
+        kernel(np.stack([x, x, x], axis=1), *packed([curve, other, curve]), scores)
         np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
 
 

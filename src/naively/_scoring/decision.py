@@ -262,14 +262,22 @@ class Decider:
 
         Returns the best of each row.
         """
-        prior = self.log_prior if self.log_prior.ndim == 1 else self.log_prior[rows]
-        scores += prior
-        best = _by_class(scores).max(axis=0)
+        by_class = _by_class(scores)
+        best = self._add_prior(by_class, rows)
+        if by_class.base is not scores:
+            scores[:] = by_class.T
+        return best
+
+    def _add_prior(self, by_class: FloatArray, rows: slice) -> FloatArray:
+        """The same, of scores as (classes, rows)."""
+        prior = self.log_prior[:, None] if self.log_prior.ndim == 1 else self.log_prior[rows].T
+        by_class += prior
+        best = by_class.max(axis=0)
         if not np.isfinite(best).all():
             impossible = ~np.isfinite(best)
             self.n_impossible += int(impossible.sum())
-            scores[impossible] = np.broadcast_to(prior, scores.shape)[impossible]
-            best = scores.max(axis=1)
+            by_class[:, impossible] = np.broadcast_to(prior, by_class.shape)[:, impossible]
+            best = by_class.max(axis=0)
         return np.asarray(best)
 
     def choose(self, scores: FloatArray, rows: slice) -> IntArray:
@@ -306,9 +314,8 @@ class Decider:
         """Turn scores into probabilities, in place."""
         if scores.shape[1] == 2 and self._two_probabilities(scores, rows):
             return
-        best = self.add_prior(scores, rows)
         by_class = _by_class(scores)
-        by_class -= best
+        by_class -= self._add_prior(by_class, rows)
         np.exp(by_class, out=by_class)
         by_class /= by_class.sum(axis=0)
         if by_class.base is not scores:

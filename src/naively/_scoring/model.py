@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -168,19 +169,19 @@ class Scorer:
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Sum the evidence of the rows, block by block, and hand each block of scores to `finish`."""
-        multiplies = any(factor.estimate.multiplies for factor in self.factors)
-        # many small products of matrices: threads would only wait for each other
-        with one_blas_thread() if multiplies else nullcontext():
+        if not self._multiplies:
             self._run(table, positions, finish, n_threads)
+            return
+        with one_blas_thread():  # many small products of matrices: threads would only wait for each other
+            self._run(table, positions, finish, n_threads)
+
+    @cached_property
+    def _multiplies(self) -> bool:
+        return any(factor.estimate.multiplies for factor in self.factors)
 
     def _run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         readers = [self._reader(factor, table, positions) for factor in self.factors]
-        sparse = self._reads_sparse(table)
-        row_cells = max(self._cells_per_row(table), self.n_classes, 1)
-        least_rows = [factor.estimate.least_rows for factor in self.factors]
-        only_codes = all(factor.estimate.reads != "numbers" for factor in self.factors)  # read in less time each
-        # sparse rows are read once, where they are, and SciPy takes its time to cut them
-        block_rows = max((4 if sparse else 2 if only_codes else 1) * BLOCK_CELLS // row_cells, *least_rows, 128)
+        row_cells, block_rows = self._cut(table)
         blocks_per_task = max(1, TASK_CELLS // (block_rows * row_cells))
 
         def score(task: slice) -> None:
@@ -202,19 +203,33 @@ class Scorer:
             for _ in in_order(score, tasks, n_threads):
                 pass
 
+    def _cut(self, table: Table) -> tuple[int, int]:
+        """How many cells of a row are read, and how many rows make a block."""
+        if isinstance(table, SparseTable) and all(factor.estimate.reads_sparse for factor in self.factors):
+            row_cells = max(int(table.matrix.nnz // table.n_rows), self.n_classes, 1)
+            # read once, where they are, and SciPy takes its time to cut them
+            return row_cells, max(4 * BLOCK_CELLS // row_cells, self._least_rows)
+        only_codes = self._reads_only_codes  # read in less time each
+        return self._row_cells, max((2 if only_codes else 1) * BLOCK_CELLS // self._row_cells, self._least_rows)
+
+    @cached_property
+    def _row_cells(self) -> int:
+        """How many cells of a row that is not sparse are read."""
+        more = sum(factor.estimate.cells_per_row for factor in self.factors)
+        return max(self.n_columns + more, self.n_classes, 1)
+
+    @cached_property
+    def _least_rows(self) -> int:
+        return max([factor.estimate.least_rows for factor in self.factors] + [128])
+
+    @cached_property
+    def _reads_only_codes(self) -> bool:
+        return all(factor.estimate.reads != "numbers" for factor in self.factors)
+
     def _blas_limits(self) -> Any:
         """For estimates that are matrix products: these are small, and threads would only wait for each other."""
         linear = any(factor.estimate.reads_sparse for factor in self.factors)
         return one_blas_thread() if linear else nullcontext()
-
-    def _reads_sparse(self, table: Table) -> bool:
-        return isinstance(table, SparseTable) and all(factor.estimate.reads_sparse for factor in self.factors)
-
-    def _cells_per_row(self, table: Table) -> int:
-        """How many cells of a row are read."""
-        if isinstance(table, SparseTable) and self._reads_sparse(table):
-            return int(table.matrix.nnz // table.n_rows)
-        return self.n_columns + sum(factor.estimate.cells_per_row for factor in self.factors)
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
         """The log-likelihood of every cell, (rows, terms, classes); 0 for missing cells and unread columns."""
@@ -287,7 +302,7 @@ def checked_numbers(
 ) -> FloatArray:
     """A block of numbers without infinities and, if these are not allowed, without negative ones or zeros."""
     block = table.numbers(chosen, rows)
-    if np.isinf(block).any():
+    if not -np.inf < block.min(initial=0.0) <= block.max(initial=0.0) < np.inf and np.isinf(block).any():
         _refuse(table, chosen, rows, np.isinf(block), "Input X contains infinity", "Use NaN for what is not known")
     if nonnegative and (block < 0).any():
         _refuse(table, chosen, rows, block < 0, "Negative values in data, where counts belong", "Check the column")

@@ -69,10 +69,11 @@ def _reads(reader: Any, wanted: list[str]) -> Iterator[Read]:
 
 def _is_in_memory(X: Any) -> bool:
     """Whether an object is a data frame or a column in memory, which also give Arrow streams."""
+    pandas = sys.modules.get("pandas")
+    if is_series(X) or (pandas is not None and isinstance(X, pandas.DataFrame)):
+        return True
     import narwhals as nw
 
-    if is_series(X):
-        return True
     try:
         known = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:  # a data frame, which the reader of tables refuses in its own words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,9 +14,11 @@ from naively._kernels import frozen, repays_compiler, with_reference
 from naively.families._numbers import spread_places
 from naively.families._stacking import interpolate
 from naively.families.base import Estimate
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray
 
-GUIDE_STEPS = 4096
+GUIDE_STEPS = 8192
+NO_GUIDE = np.zeros(GUIDE_STEPS + 1, dtype=np.int32)
+"""Stands for the guide of knots whose range cannot be cut into steps; it is not read."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +41,34 @@ class Curve:
         """The evidence (rows, classes) of a column of numbers."""
         return np.where(np.isnan(x)[:, None], self.missing, interpolate(self.knots, self.table, x).T)
 
-    @cached_property
-    def guide(self) -> IntArray:
-        """The last knot before each of equal steps; empty where the range is too large to be cut into steps."""
-        first, last = float(self.knots[0]), float(self.knots[-1])
-        if not math.isfinite(last - first):
-            return np.empty(0, dtype=np.int64)
-        steps = np.linspace(first, last, GUIDE_STEPS + 1)
-        return np.clip(np.searchsorted(self.knots, steps, side="right") - 1, 0, len(self.knots) - 2)
+    def _for_kernel(self) -> tuple[FloatArray, FloatArray, AnyArray]:
+        """The knots, at least two, the table (knots, classes) and the guide."""
+        if len(self.knots) == 1:
+            return np.repeat(self.knots, 2), np.repeat(self.table.T, 2, axis=0), NO_GUIDE
+        return self.knots, self.table.T, _guide(self.knots)
 
-    @cached_property
-    def for_kernel(self) -> tuple[AnyArray, ...]:
-        """The knots, at least two, the table (knots, classes), what a missing cell says, and the guide.
 
-        All of one type, whatever the curve: a kernel that has code for one has it for all.
-        """
-        alone = len(self.knots) == 1
-        parts = (np.repeat(self.knots, 2), np.repeat(self.table.T, 2, axis=0)) if alone else (self.knots, self.table.T)
-        guide = np.empty(0, dtype=np.int64) if alone else self.guide
-        return tuple(frozen(part) for part in (*parts, self.missing, guide))
+def _guide(knots: FloatArray) -> AnyArray:
+    """The last knot that lies in an earlier one of equal steps over the knots; the steps as the kernel rounds them."""
+    first, span = float(knots[0]), float(knots[-1]) - float(knots[0])
+    pace = GUIDE_STEPS / span if span > 0 else math.inf
+    if not (math.isfinite(span) and math.isfinite(pace)):
+        return NO_GUIDE
+    steps = np.minimum(((knots - first) * pace).astype(np.int64), GUIDE_STEPS - 1)
+    earlier = np.cumsum(np.bincount(steps + 1, minlength=GUIDE_STEPS + 1))
+    return np.clip(earlier - 1, 0, len(knots) - 2).astype(np.int32)
+
+
+def packed(curves: Sequence[Curve]) -> tuple[AnyArray, ...]:
+    """Curves as the kernel reads them, one after the other: knots, their ends, tables, what is missing, guides.
+
+    All of one type, whatever the curves: a kernel that has code for some has it for all.
+    """
+    knots, tables, guides = zip(*(curve._for_kernel() for curve in curves), strict=True)
+    ends = np.cumsum([len(part) for part in knots])
+    missing = np.stack([curve.missing for curve in curves])
+    parts = (np.concatenate(knots), ends, np.concatenate(tables), missing, np.stack(guides))
+    return tuple(frozen(part) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -73,14 +85,17 @@ class Curves(Estimate):
         """The evidence of every cell."""
         return np.stack([curve.evidence(block[:, place]) for place, curve in enumerate(self.curves)], axis=1)
 
+    @cached_property
+    def _packed(self) -> tuple[AnyArray, ...]:
+        return packed(self.curves)
+
     @with_reference
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the evidence of every row."""
         if repays_compiler(block.size):
-            from naively._kernels.curves import add_curve
+            from naively._kernels.curves import add_curves
 
-            for place, curve in enumerate(self.curves):
-                add_curve(frozen(block[:, place]), *curve.for_kernel, scores)
+            add_curves(frozen(block), *self._packed, scores)
         else:
             for place, curve in enumerate(self.curves):
                 scores += curve.evidence(block[:, place])
