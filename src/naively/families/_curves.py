@@ -16,6 +16,7 @@ from naively.families.base import Estimate
 from naively.typing import AnyArray, FloatArray, IntArray
 
 GUIDE_STEPS = 4096
+GUIDE_STEPS_PER_KNOT = 8
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Curve:
         first, last = float(self.knots[0]), float(self.knots[-1])
         if not math.isfinite(last - first):
             return np.empty(0, dtype=np.int64)
-        steps = np.linspace(first, last, GUIDE_STEPS + 1)
+        steps = np.linspace(first, last, min(GUIDE_STEPS, GUIDE_STEPS_PER_KNOT * len(self.knots)) + 1)
         return np.clip(np.searchsorted(self.knots, steps, side="right") - 1, 0, len(self.knots) - 2)
 
     @cached_property
