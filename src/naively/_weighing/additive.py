@@ -298,9 +298,8 @@ def left_out_design(
     evidence = np.empty((n_classes, len(codes), n_terms), dtype=np.float32 if n_cells > LARGE else np.float64)
     place = 0
     for parts in in_order(lambda source: source.leave_one_out(columns, codes, removed, folds), sources, n_threads):
-        for part in parts:
-            evidence[:, :, place] = part
-            place += 1
+        evidence[:, :, place : place + len(parts)] = np.moveaxis(parts, 0, 2)
+        place += len(parts)
     for index, (column, table) in enumerate(indicators, start=n_values):
         missing = is_missing(columns[column][1]).astype(np.int64)
         evidence[:, :, index] = table.leave_one_out(missing, codes, removed)
