@@ -47,7 +47,7 @@ def growth_columns(scale: Scale) -> Result:
     return _first_answer("2 classes x 2k numbers", n_rows, f"numbers({n_rows}, 2000, 2)", 4, 600)
 
 
-def growth_sparse(scale: Scale) -> Result:
+def growth_sparse(_: Scale) -> Result:
     """Five thousand columns of counts, most of them zero."""
     return _first_answer("2 classes x 5k sparse counts", 200, "documents(200, 5000, 100, 2)", 2)
 

@@ -5,9 +5,10 @@ import pytest
 from scipy import sparse
 
 from naively import NaiveBayes
+from naively._table.table import SparseTable
 from naively._weighing.additive import _affordable
 from naively._weighing.effects import BLOCK_VALUES, EFFECT_BINS, category_basis, effect_table
-from naively._weighing.reading import FEW_CELLS, LEAST_CELLS, MOST_TABLE, cells_within
+from naively._weighing.reading import FEW_CELLS, LEAST_CELLS, MANY_COLUMNS, MOST_TABLE, cells_within
 from naively.recipes import ALL_WAYS
 from naively.statistics._histogram import Histogram
 
@@ -68,3 +69,36 @@ def test_numbers_have_effects_of_bins_only_where_there_are_rows_for_them(n_colum
     rng = np.random.default_rng(0)
     model = NaiveBayes("auto").fit(rng.normal(size=(100, n_columns)), np.arange(100) % 2)
     assert model._estimated()[0].weighed.model.loo.effects.shape[1] == n_columns * each
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
+def test_very_many_columns_are_read_together_in_any_order():
+    """A column that is constant or empty among them says nothing, and one that tells the class does."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, MANY_COLUMNS + 4))
+    X[:, 3], X[:, 4] = 7.0, np.nan
+    X[:, 5] += 3 * y
+    model = NaiveBayes("auto").fit(X, y)
+    evidence = model.evidence(X)
+    assert not evidence[:, [3, 4]].any()
+    told = evidence[np.arange(120), 5, y] - evidence[np.arange(120), 5, 1 - y]
+    assert told.mean() > 0.1
+    order = rng.permutation(X.shape[1])
+    names = [f"x{place}" for place in order]
+    moved = NaiveBayes("auto").fit(dict(zip(names, X[:, order].T, strict=True)), y)
+    there = moved.predict_proba(dict(zip(names, X[:, order].T, strict=True)))
+    np.testing.assert_allclose(there, model.predict_proba(X), atol=1e-6)
+
+
+def test_all_candidates_are_left_out_that_more_columns_than_rows_cannot_tell():
+    assert list(_affordable(ALL_WAYS, 2, 200, 100)) == list(ALL_WAYS)
+    assert list(_affordable(ALL_WAYS, 2, 200, 5000)) == ["T", "W", "CV"]
+
+
+def test_a_column_of_a_sparse_table_is_that_of_the_dense_one():
+    """A cell that is stored twice is the sum of both."""
+    twice = sparse.csr_array(([1.0, 2.0, 4.0], [1, 1, 0], [0, 2, 2, 3]), shape=(3, 3))
+    table = SparseTable(twice)
+    for position in range(3):
+        np.testing.assert_array_equal(table.column(position), twice.toarray()[:, position])

@@ -331,8 +331,16 @@ class SparseTable(MatrixTable):
         columns = [whole_numbers((absent if place < 0 else self.column(place))[rows]) for place in chosen]
         return np.column_stack(columns)
 
+    @cached_property
+    def _by_column(self) -> Any:
+        """The matrix in CSC form: to find one column in CSR form is to look at all of them."""
+        return self.matrix.tocsc()
+
     def column(self, position: int) -> AnyArray:
-        return np.asarray(self.matrix[:, [position]].toarray().ravel())
+        stored = slice(*self._by_column.indptr[position : position + 2])
+        found = np.zeros(self.n_rows, dtype=self.matrix.dtype)
+        np.add.at(found, self._by_column.indices[stored], self._by_column.data[stored])  # a cell may be stored twice
+        return found
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
         return encode_array(self.column(position), f"column {self.names[position]!r}")

@@ -48,6 +48,10 @@ WIDE = 1 << 23
 """Cells of evidence (classes, rows, terms) beyond which a table is very wide."""
 
 
+MANY_TERMS = 256
+"""And so is one with more terms than rows, if there are more than this."""
+
+
 def weight_penalty(n_terms: int) -> float:
     """How strongly each weight is pulled to its target: the exponent was chosen on noise of 20 to 2,000 columns."""
     return float(max(1.0, (n_terms / FREE_WEIGHTS) ** 1.5))
@@ -239,11 +243,11 @@ def fit_additive(
     n_terms = sum(source.n_weights for source in sources)
     chosen = _affordable(candidates if enough else ["T"], len(log_prior), len(codes), n_terms)
     with_effects = any(candidate.effect_penalty is not None for candidate in chosen.values())
-    n_classes, n_numeric = len(prior.class_weights), sum(source.is_numeric for source in sources)
+    n_classes, n_numeric = len(prior.class_weights), sum(len(one.columns) for one in sources if one.is_numeric)
     fine = n_classes * n_numeric * EFFECT_BINS <= EFFECTS_PER_ROW * len(codes)
     bases = [source.bases(kept, fine) if with_effects else [no_basis] * len(source.columns) for source in sources]
     without = Folds(rows.folds, weights) if len(codes) else None  # with no rows nothing is left out
-    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, rows.removed, without)
+    design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, rows.removed, without, n_threads)
     design = replace(design, temperature=fit_temperature(design))
     crossed, fitted = cross_fit(design, rows.folds, chosen, n_threads)
     shares = candidate_shares(crossed, codes, weights)
@@ -270,7 +274,7 @@ def _affordable(candidates: Sequence[str], n_classes: int, n_rows: int, n_terms:
     chosen = {name: CANDIDATES[name] for name in candidates}
     if n_classes > MOST_CLASSES:
         return {name: one for name, one in chosen.items() if one.effect_penalty is None} or {"W": CANDIDATES["W"]}
-    if n_classes * n_rows * n_terms <= WIDE:
+    if n_classes * n_rows * n_terms <= WIDE and n_terms <= max(n_rows, MANY_TERMS):
         return chosen
     return {name: one for name, one in chosen.items() if one.effect_penalty is None or one.deviation_penalty} or chosen
 
@@ -290,6 +294,7 @@ def left_out_design(
     weights: FloatArray,
     removed: FloatArray,
     folds: Folds | None = None,
+    n_threads: int = 1,
 ) -> Design:
     """Rows that were learnt, each as seen by estimates without what it gave, and by choices without its fold."""
     n_classes, n_values = len(prior.class_weights), sum(source.n_weights for source in sources)
@@ -297,10 +302,9 @@ def left_out_design(
     n_cells = n_classes * len(codes) * n_terms
     evidence = np.empty((n_classes, len(codes), n_terms), dtype=np.float32 if n_cells > LARGE else np.float64)
     place = 0
-    for source in sources:
-        for part in source.leave_one_out(columns, codes, removed, folds):
-            evidence[:, :, place] = part
-            place += 1
+    for parts in in_order(lambda source: source.leave_one_out(columns, codes, removed, folds), sources, n_threads):
+        evidence[:, :, place : place + len(parts)] = np.moveaxis(parts, 0, 2)
+        place += len(parts)
     for index, (column, table) in enumerate(indicators, start=n_values):
         missing = is_missing(columns[column][1]).astype(np.int64)
         evidence[:, :, index] = table.leave_one_out(missing, codes, removed)

@@ -25,7 +25,7 @@ OTHERS = 16
 MOST_CLASSES = 160
 """Beyond so many classes rows are told from some of them only, and have too few rows for weights of their own."""
 
-LARGE = 1 << 22
+LARGE = 1 << 20
 """Evidence of more cells than this is held in single precision."""
 
 

@@ -11,10 +11,19 @@ import numpy as np
 from naively._model.schema import Schema
 from naively._scoring.model import grouped, statistics_of
 from naively._weighing.calendar import part_columns
-from naively._weighing.sources import LabelColumn, LabelColumns, NumberColumns, NumericColumn, ProseColumn, Source
+from naively._weighing.sources import (
+    LabelColumn,
+    LabelColumns,
+    NumberColumns,
+    NumericColumn,
+    PlainColumns,
+    ProseColumn,
+    Source,
+)
 from naively._weighing.text import TextColumn
 from naively.errors import ParameterError
 from naively.families import Family
+from naively.families._stacked import DENSITIES
 from naively.smoothing import Smoothing
 from naively.statistics._calendar import Calendar
 from naively.statistics._counts import Counts
@@ -35,6 +44,13 @@ MOST_CELLS = 1 << 19
 """Columns of numbers have so many cells together, or `FEW_CELLS` each: with very many columns none is read finely."""
 
 FEW_CELLS = 256
+
+MANY_COLUMNS = 256
+"""Beyond so many columns of numbers they are read by three densities of few parameters, many columns at once: what very
+many columns fit to chance adds up."""
+
+COLUMNS_AT_ONCE = 64
+"""So many columns of two classes are then read at once, fewer of more classes: their arrays hold a few megabytes."""
 
 
 def read_sources(
@@ -81,10 +97,18 @@ class SourceReader:
     ) -> None:
         """Columns of numbers that say what a mixture of densities does, monotone if need be."""
         weight, mean, scatter = centred(moments)
-        for place, (column, histogram) in enumerate(zip(self.columns, histograms.histograms, strict=True)):
+        cap = cells_within(len(self.columns), histograms.n_classes)
+        few = tuple(histogram.within(cap) for histogram in histograms.histograms)
+        if len(self.columns) > MANY_COLUMNS and densities == DENSITIES and not monotone:
+            step = max(1, 2 * COLUMNS_AT_ONCE // histograms.n_classes)
+            for start in range(0, len(few), step):
+                part = slice(start, start + step)
+                exact = (weight.T[part], mean.T[part], scatter.T[part])
+                self.sources.append(PlainColumns(self.columns[part], few[part], exact, np.ones(len(weight))))
+            return
+        for place, (column, histogram) in enumerate(zip(self.columns, few, strict=True)):
             exact = (weight[:, place], mean[:, place], scatter[:, place])
-            few = histogram.within(cells_within(len(self.columns), histogram.n_classes))
-            self.sources.append(NumericColumn(column, few, exact, densities, monotone=monotone))
+            self.sources.append(NumericColumn(column, histogram, exact, densities, monotone=monotone))
 
     def of_parts(self, parts: Sequence[str], first: bool, calendar: Calendar, smoothing: Smoothing) -> None:
         """Columns of dates, of which months, weekdays and hours are labels; `first` tells that a cell is known."""

@@ -22,6 +22,7 @@ from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
 from naively._weighing.text import TextColumn, TextEvidence
 from naively.families import Estimate, Family, LeftOut
 from naively.families._densities import Sample
+from naively.families._plain_stack import PlainStack
 from naively.families._stacking import Folds, StackedColumn, stack
 from naively.statistics._histogram import Histogram
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -145,6 +146,77 @@ class NumericColumn(Source):
         knots = self.stacked.knots
         table = weights * self.stacked.table + effects @ bases[0](knots).T
         return [Term("numeric", self.column, knots, table)]
+
+
+@dataclass(frozen=True)
+class PlainColumns(Source):
+    """Some of very many columns that `Stacked` reads: their histograms, and n, mean and scatter (columns, classes).
+
+    `typical` is what a row of each class typically weighs.
+    """
+
+    columns: tuple[int, ...]
+    histograms: tuple[Histogram, ...]
+    moments: tuple[FloatArray, FloatArray, FloatArray]
+    typical: FloatArray
+
+    @property
+    def observed(self) -> FloatArray:  # type: ignore[override]
+        return self.moments[0]
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.columns)
+
+    @property
+    def is_numeric(self) -> bool:
+        return True
+
+    @cached_property
+    def speaking(self) -> IntArray:
+        """The places of the columns that have different values."""
+        return np.flatnonzero([len(histogram.keys) > 1 for histogram in self.histograms])
+
+    @cached_property
+    def stacked(self) -> PlainStack:
+        """The mixtures of densities of these."""
+        samples = [
+            Sample(
+                self.histograms[place].values(), self.histograms[place].counts, *(one[place] for one in self.moments)
+            )
+            for place in self.speaking
+        ]
+        return PlainStack.of(samples, self.typical)
+
+    def prepared(self, columns: Sequence[Column], rows: FittedRows, typical: FloatArray, prior: FloatArray) -> Source:
+        source = replace(self, typical=typical)
+        if len(self.speaking):
+            _ = source.stacked.shares
+        return source
+
+    def leave_one_out(
+        self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
+    ) -> FloatArray:
+        said = np.zeros((len(self.columns), self.observed.shape[1], len(codes)))
+        if len(self.speaking):
+            cells = [self.histograms[place].cell_of(columns[self.columns[place]][1]) for place in self.speaking]
+            said[self.speaking] = self.stacked.leave_one_out(np.stack(cells), codes, removed, folds)
+        return said
+
+    def bases(self, columns: Sequence[Column], fine: bool = True) -> list[Basis]:
+        return [numeric_basis(histogram, EFFECT_BINS if fine else 0) for histogram in self.histograms]
+
+    def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
+        silence = (np.zeros(1), np.zeros((len(weights), 1)))
+        curves = dict(zip(self.speaking.tolist(), self.stacked.curves() if len(self.speaking) else [], strict=True))
+        found, first = [], 0
+        for place, (column, basis) in enumerate(zip(self.columns, bases, strict=True)):
+            knots, said = curves.get(place, silence)
+            of_knots = basis(knots)
+            mine = effects[:, first : first + of_knots.shape[1]]
+            found.append(Term("numeric", column, knots, weights[:, [place]] * said + mine @ of_knots.T))
+            first += of_knots.shape[1]
+        return found
 
 
 @dataclass(frozen=True)

@@ -196,29 +196,41 @@ class CandidateProblem(SoftmaxProblem):
 
 
 def fit_candidates(
-    design: Design,
-    candidates: dict[str, Candidate] = CANDIDATES,
-    starts: dict[str, Coefficients] | None = None,
-    chosen: AnyArray | slice = ALL_ROWS,
+    design: Design, candidates: dict[str, Candidate] = CANDIDATES, chosen: AnyArray | slice = ALL_ROWS
 ) -> dict[str, Coefficients]:
-    """Fit candidates to chosen rows of a design, each from its own start or from where the one before ended."""
-    linear = scores_of(design, chosen) if any(candidate.weighted for candidate in candidates.values()) else None
+    """Fit candidates to chosen rows of a design, each from where the one before ended."""
+    linear = _linear(design, candidates, chosen)
     fitted: dict[str, Coefficients] = {}
     previous = None
     for name, candidate in candidates.items():
-        if not candidate.weighted:
-            fitted[name], previous = _tempered(design, fit_temperature(design, chosen)), None
-            continue
-        problem = CandidateProblem(design, candidate, linear)
-        start = problem.pack(starts[name] if starts else previous)
-        fitted[name] = previous = problem.unpack(problem.solved(start))
+        fitted[name] = _fitted(design, candidate, linear, previous, chosen)
+        previous = fitted[name] if candidate.weighted else None
     return fitted
+
+
+def _linear(design: Design, candidates: dict[str, Candidate], chosen: AnyArray | slice = ALL_ROWS) -> Scores | None:
+    """The scores of chosen rows, if any candidate has weights."""
+    return scores_of(design, chosen) if any(candidate.weighted for candidate in candidates.values()) else None
+
+
+def _fitted(
+    design: Design,
+    candidate: Candidate,
+    linear: Scores | None,
+    start: Coefficients | None,
+    chosen: AnyArray | slice = ALL_ROWS,
+) -> Coefficients:
+    """One candidate, fitted to chosen rows, whose scores are given."""
+    if not candidate.weighted:
+        return _tempered(design, fit_temperature(design, chosen))
+    problem = CandidateProblem(design, candidate, linear)
+    return problem.unpack(problem.solved(problem.pack(start)))
 
 
 def cross_fit(
     design: Design, folds: IntArray, candidates: dict[str, Candidate] = CANDIDATES, n_threads: int = 1
 ) -> tuple[FloatArray, dict[str, Coefficients]]:
-    """Fit candidates without each fold, several folds at a time, then to all rows.
+    """Fit candidates without each fold, several folds at a time, then to all rows, several candidates at a time.
 
     Returns
     -------
@@ -245,8 +257,13 @@ def cross_fit(
     if not by_fold:
         return log_posterior, fit_candidates(design, candidates)
     equal = np.full(len(by_fold), 1 / len(by_fold))
-    starts = {name: average([fitted[name] for fitted in by_fold], equal, np.zeros(classes)) for name in candidates}
-    return log_posterior, fit_candidates(design, candidates, starts)
+    linear = _linear(design, candidates)
+
+    def with_all(name: str) -> Coefficients:
+        start = average([fitted[name] for fitted in by_fold], equal, np.zeros(classes))
+        return _fitted(design, candidates[name], linear, start)
+
+    return log_posterior, dict(zip(candidates, in_order(with_all, candidates, n_threads), strict=True))
 
 
 def average(fitted: list[Coefficients], shares: FloatArray, log_prior: FloatArray) -> Coefficients:

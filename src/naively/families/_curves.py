@@ -17,8 +17,7 @@ from naively.families.base import Estimate
 from naively.typing import AnyArray, FloatArray
 
 GUIDE_STEPS = 8192
-NO_GUIDE = np.zeros(GUIDE_STEPS + 1, dtype=np.int32)
-"""Stands for the guide of knots whose range cannot be cut into steps; it is not read."""
+GUIDE_STEPS_PER_KNOT = 8
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,24 @@ class Curve:
         """The evidence (rows, classes) of a column of numbers."""
         return np.where(np.isnan(x)[:, None], self.missing, interpolate(self.knots, self.table, x).T)
 
-    def _for_kernel(self) -> tuple[FloatArray, FloatArray, AnyArray]:
-        """The knots, at least two, the table (knots, classes) and the guide."""
+    def _for_kernel(self) -> tuple[FloatArray, FloatArray]:
+        """The knots, at least two, and the table (knots, classes)."""
         if len(self.knots) == 1:
-            return np.repeat(self.knots, 2), np.repeat(self.table.T, 2, axis=0), NO_GUIDE
-        return self.knots, self.table.T, _guide(self.knots)
+            return np.repeat(self.knots, 2), np.repeat(self.table.T, 2, axis=0)
+        return self.knots, self.table.T
 
 
-def _guide(knots: FloatArray) -> AnyArray:
-    """The last knot that lies in an earlier one of equal steps over the knots; the steps as the kernel rounds them."""
+def _guide(knots: FloatArray, n_steps: int) -> AnyArray:
+    """The last knot that lies in an earlier one of equal steps over the knots; the steps as the kernel rounds them.
+
+    Over a range that cannot be cut into steps it is not read.
+    """
     first, span = float(knots[0]), float(knots[-1]) - float(knots[0])
-    pace = GUIDE_STEPS / span if span > 0 else math.inf
+    pace = n_steps / span if span > 0 else math.inf
     if not (math.isfinite(span) and math.isfinite(pace)):
-        return NO_GUIDE
-    steps = np.minimum(((knots - first) * pace).astype(np.int64), GUIDE_STEPS - 1)
-    earlier = np.cumsum(np.bincount(steps + 1, minlength=GUIDE_STEPS + 1))
+        return np.zeros(n_steps + 1, dtype=np.int32)
+    steps = np.minimum(((knots - first) * pace).astype(np.int64), n_steps - 1)
+    earlier = np.cumsum(np.bincount(steps + 1, minlength=n_steps + 1))
     return np.clip(earlier - 1, 0, len(knots) - 2).astype(np.int32)
 
 
@@ -64,7 +66,9 @@ def packed(curves: Sequence[Curve]) -> tuple[AnyArray, ...]:
 
     All of one type, whatever the curves: a kernel that has code for some has it for all.
     """
-    knots, tables, guides = zip(*(curve._for_kernel() for curve in curves), strict=True)
+    knots, tables = zip(*(curve._for_kernel() for curve in curves), strict=True)
+    n_steps = min(GUIDE_STEPS, GUIDE_STEPS_PER_KNOT * max(len(part) for part in knots))  # few knots need few steps
+    guides = [_guide(part, n_steps) for part in knots]
     ends = np.cumsum([len(part) for part in knots])
     missing = np.stack([curve.missing for curve in curves])
     parts = (np.concatenate(knots), ends, np.concatenate(tables), missing, np.stack(guides))

@@ -281,18 +281,18 @@ def stack(
 
 
 def own_posterior(odds: FloatArray, own_odds: FloatArray) -> FloatArray:
-    """Return P_f(class | cell) of a row of each class and cell, with the row removed (families, classes, cells)."""
-    others = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
+    """Return P_f(class | cell) of rows of each class and cell, with the row removed (..., families, classes, cells)."""
+    others = np.maximum(odds.sum(axis=-2, keepdims=True) - odds, 0.0)
     return np.asarray(own_odds / np.maximum(others + own_odds, TINY))
 
 
 def mixed_evidence(shares: FloatArray, odds: FloatArray) -> FloatArray:
-    """Return log sum_f a_f P_f(class | x), centred over the classes, from likelihoods (families, classes, n).
+    """Return log sum_f a_f P_f(class | x), centred over the classes, from likelihoods (..., families, classes, n).
 
-    The shares a are (families,), or (families, n) where they differ by item.
+    The shares a are (families,), or (..., families, n) where they differ by item.
     """
-    weight = (shares[:, None] if shares.ndim == 1 else shares) / np.maximum(odds.sum(axis=1), TINY)
-    return centred(np.log(np.maximum(np.einsum("fn,fjn->jn", weight, odds), TINY)))
+    weight = (shares[:, None] if shares.ndim == 1 else shares) / np.maximum(odds.sum(axis=-2), TINY)
+    return centred(np.log(np.maximum(np.einsum("...fn,...fjn->...jn", weight, odds), TINY)))
 
 
 def mixed_by_row(shares: FloatArray, odds: FloatArray, own: FloatArray, cells: IntArray, codes: IntArray) -> FloatArray:
@@ -317,8 +317,8 @@ def mixed_by_cell(
 
 
 def centred(evidence: FloatArray) -> FloatArray:
-    """Subtract the mean over the classes (axis 0)."""
-    return np.asarray(evidence - evidence.mean(axis=0))
+    """Subtract the mean over the classes from evidence (..., classes, n)."""
+    return np.asarray(evidence - evidence.mean(axis=-2, keepdims=True))
 
 
 def fill_knots(sample: Sample) -> FloatArray:

@@ -248,7 +248,10 @@ def _coarsen(level: int, keys: IntArray, counts: FloatArray, coarser: int) -> tu
 
 
 def _finest_level(level: int, keys: IntArray, cap: int) -> int:
-    """Return the finest level, from ``level`` on, at which ascending ``keys`` occupy at most ``cap`` cells."""
+    """Return the finest level, from ``level`` on, at which ascending ``keys`` occupy at most ``cap`` cells.
+
+    A key may come more than once.
+    """
     # Two neighbours share a cell from the level above the highest bit in which they differ, so one sort of
     # these levels says how many cells remain at every level.
     differing = (keys[1:] ^ keys[:-1]).view(np.uint64)
@@ -264,7 +267,7 @@ def _level_of_first(values: FloatArray, codes: IntArray, weights: FloatArray | N
     counts = ~np.isnan(values[few]) & (codes[few] >= 0)
     if weights is not None:
         counts &= weights[few] > 0
-    return _finest_level(0, np.unique(key_of(values[few][counts])), cap)
+    return _finest_level(0, np.sort(key_of(values[few][counts])), cap)
 
 
 def within_cap(level: int, keys: IntArray, counts: FloatArray, cap: int) -> Histogram:
