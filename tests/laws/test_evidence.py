@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
+from naively import NaiveBayes
 from naively.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
 from tests.models import textbook
 from tests.strategies import COLUMN_KINDS, Rows, assert_close, cases, learn
@@ -32,6 +33,23 @@ def test_evidence_and_prior_sum_to_the_joint_log_probability(case):
     actual = model.predict_joint_log_proba(case.query)
     assert_close(actual[possible], expected[possible], scale[possible])
     assert_close(actual[~possible], np.broadcast_to(log(model.class_prior_), actual.shape)[~possible])
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("recipe", ["textbook", "fast", "auto", "strong"])
+def test_evidence_and_prior_sum_to_the_joint_log_probability_in_every_recipe(recipe, frozen):
+    random = np.random.default_rng(0)
+    rows = {
+        "x": np.where(random.random(80) < 0.1, np.nan, random.normal(size=80)),
+        "c": random.choice(["red", "blue"], 80),
+        "d": np.datetime64("2024-01-01") + random.integers(0, 400, 80),
+    }
+    y = np.where(rows["c"] == "red", "a", "b")
+    y[::5] = "c"
+    model = NaiveBayes(recipe).fit(rows, y)
+    model = model.frozen() if frozen else model
+    expected = model.evidence(rows).sum(axis=1) + np.log(model.class_prior_)
+    np.testing.assert_allclose(model.predict_joint_log_proba(rows), expected, rtol=0, atol=1e-9)
 
 
 @given(cases())

@@ -268,6 +268,7 @@ def test_a_saved_model_answers_the_same_whichever_kernels_run(recipe, frozen, fi
         "x": np.where(random.random(60) < 0.1, np.nan, random.normal(size=60)),
         "c": random.choice(["red", "blue"], 60),
         "k": random.integers(0, 4, 60),
+        "d": np.datetime64("2024-01-01T00") + random.integers(0, 9000, 60),
         "t": PROSE,
     }
     y = np.where(rows["c"] == "red", "a", "b")

@@ -23,7 +23,6 @@ from naively._weighing.auto import Weighed
 from naively._weighing.strong import StrongModel, fit_strong
 from naively._weighing.terms import Column, Term, take_rows
 from naively.engines._threads import in_order
-from naively.families._stacking import centred
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
 BLOCK_ROWS = 2048
@@ -151,8 +150,7 @@ class PooledScorer:
         for place, extra in enumerate(extras, start=self.n_columns):
             terms[:, place] = extra
         terms -= terms.mean(axis=2, keepdims=True)
-        total = centred(self._scores(columns).T).T
-        terms[:, -1] = total - terms.sum(axis=1)
+        terms[:, -1] = self._scores(columns) - terms.sum(axis=1)
         return terms
 
     def token_evidence(self, factor: Factor, place: int, cell: Any) -> tuple[list[str], FloatArray]:
