@@ -192,13 +192,12 @@ def _features(part: Any, known: Known) -> bool:
 
 def _trees(part: Any, known: Known) -> bool:
     n_nodes = len(part.feature)
-    each = (part.feature, part.cut, part.left, part.right, part.share)
+    each = (part.feature, part.cut, part.right, part.share)
     fits = all(one.shape == (n_nodes,) for one in each) and part.values.shape == (n_nodes, known.n_classes)
-    fits &= [one.dtype.str[1:] for one in (*each, part.values)] == ["i4", "f4", "i4", "i4", "f4", "f4"]
+    fits &= [one.dtype.str[1:] for one in (*each, part.values)] == ["i4", "f8", "i4", "f4", "f4"]
     fits &= part.roots.ndim == 1 and _inside(part.roots, n_nodes) and bool((part.feature >= -1).all())
-    asks, here = part.feature >= 0, np.arange(n_nodes)
-    for following in (part.left, part.right):  # downward only, so that every walk ends
-        fits &= bool((following[asks] > here[asks]).all()) and _inside(following, n_nodes)
+    asking = np.flatnonzero(part.feature >= 0)  # a walk goes down only, the left node is the next one: so it ends
+    fits &= bool((part.right[asking] > asking + 1).all()) and _inside(part.right, n_nodes)
     return fits and bool(((part.share >= 0) & (part.share <= 1)).all())
 
 

@@ -13,41 +13,43 @@ from naively.typing import AnyArray, FloatArray, IntArray
 LEAST_SHARE = 1 / 64
 """A part of a row that is worth less than this stops where it is, and takes the mean of what lies below."""
 
+FEATURE_BITS = 32
+"""Of the link of a node, the lower bits say which feature it asks for, the upper ones which node lies to the right."""
+
 BLOCK_PATHS = 1 << 18
 """Pairs of a row and a tree that go down at once."""
 
 
 def total(
-    features: AnyArray,
+    features: FloatArray,
     roots: IntArray,
-    feature: AnyArray,
-    cut: AnyArray,
-    left: AnyArray,
-    right: AnyArray,
+    nodes: FloatArray,
+    links: IntArray,
     share: AnyArray,
     values: AnyArray,
     result: FloatArray,
 ) -> None:
-    """Add what all trees say of rows to `result` (rows, classes); see `naively._weighing.trees.Trees`."""
+    """Add what all trees say of rows to `result` (rows, classes); see `naively._weighing.trees.Trees.for_walk`."""
+    cut, feature, right = nodes[:, 0], links[:, 1] & ((1 << FEATURE_BITS) - 1), links[:, 1] >> FEATURE_BITS
     step = max(1, BLOCK_PATHS // max(len(roots), 1))
     for start in range(0, len(features), step):
         block = features[start : start + step]
         rows = np.repeat(np.arange(len(block)), len(roots))
-        nodes: AnyArray = np.tile(roots, len(block))
+        at: AnyArray = np.tile(roots, len(block))
         parts: AnyArray = np.ones(len(rows))
         goes_on = np.arange(len(rows))
         while len(goes_on):
-            at = nodes[goes_on]
-            asked = feature[at]
-            cells = block[rows[goes_on], np.maximum(asked, 0)]
-            unknown = np.isnan(cells) & (asked >= 0)
-            ends = (asked < 0) | (unknown & (parts[goes_on] < LEAST_SHARE))
+            here = at[goes_on]
+            cells = block[rows[goes_on], feature[here]]
+            leaf = right[here] == here
+            unknown = np.isnan(cells) & ~leaf
+            ends = leaf | (unknown & (parts[goes_on] < LEAST_SHARE))
             goes = ~ends & ~unknown
-            nodes[goes_on[goes]] = np.where(cells[goes] <= cut[at[goes]], left[at[goes]], right[at[goes]])
+            at[goes_on[goes]] = np.where(cells[goes] <= cut[here[goes]], here[goes] + 1, right[here[goes]])
             both, goes_on = goes_on[~ends & unknown], goes_on[~ends]
             if len(both):
-                rows, nodes, parts, goes_on = _split(rows, nodes, parts, goes_on, both, left, right, share)
-        addends = parts[:, None] * values[nodes]
+                rows, at, parts, goes_on = _split(rows, at, parts, goes_on, both, right, share)
+        addends = parts[:, None] * values[at]
         for label in range(result.shape[1]):
             result[start : start + step, label] += np.bincount(rows, weights=addends[:, label], minlength=len(block))
 
@@ -58,8 +60,7 @@ def _split(
     parts: FloatArray,
     goes_on: IntArray,
     both: IntArray,
-    left: AnyArray,
-    right: AnyArray,
+    right: IntArray,
     share: AnyArray,
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
     """Let the parts of rows at the places `both` go both ways: each becomes two, one after the other."""
@@ -70,6 +71,6 @@ def _split(
     wider_parts: AnyArray = np.repeat(parts, times)
     part_left = parts[both] * share[nodes[both]]
     at = first[both]
-    wider_nodes[at], wider_nodes[at + 1] = left[nodes[both]], right[nodes[both]]
+    wider_nodes[at], wider_nodes[at + 1] = nodes[both] + 1, right[nodes[both]]
     wider_parts[at], wider_parts[at + 1] = part_left, parts[both] - part_left
     return np.repeat(rows, times), wider_nodes, wider_parts, np.sort(np.concatenate([first[goes_on], at + 1]))

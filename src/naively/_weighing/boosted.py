@@ -48,7 +48,7 @@ def fit_boosted_cells(
     Parameters
     ----------
     features, table : Features, ndarray (rows, features)
-        How columns are read, and the kept rows so read.
+        How columns are read, and the kept rows so read, numbers by rank.
     target, weights, folds : ndarray (rows,)
     start : ndarray (rows, classes)
         Left-out scores.
@@ -79,10 +79,11 @@ def fit_boosted_cells(
         return None, start
     corrected = start.copy()
     for group in groups:
-        corrected[group.held_out] += joined_trees(group.partitions[:n_rounds]).total(table[group.held_out])
+        asked = table[group.held_out].astype(np.float64)
+        corrected[group.held_out] += joined_trees(group.partitions[:n_rounds]).total(asked)
     share = 1.0 / len(groups)
     every = [(tree, share * effects) for group in groups for tree, effects in group.partitions[:n_rounds]]
-    return joined_trees(every), corrected
+    return features.cut_numbers(joined_trees(every)), corrected
 
 
 class _Group:

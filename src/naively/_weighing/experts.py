@@ -24,6 +24,7 @@ from naively._weighing.kept import FittedRows
 from naively._weighing.pool import temper, tempered
 from naively._weighing.terms import Column, take_rows
 from naively._weighing.weights import scores
+from naively.families._curves import Curve, Curves
 from naively.typing import FloatArray, IntArray
 
 MOST_GAUSSIAN_COLUMNS = 256
@@ -53,7 +54,21 @@ class AdditiveExpert:
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
-        return self.scores.log_proba(columns)
+        places, curves, others = self._parts
+        scores = others(columns)
+        if places:
+            scores = np.ascontiguousarray(scores)
+            curves.add_to(scores, np.stack([columns[place][1] for place in places]).T)
+        return np.asarray(log_softmax(scores, axis=1))
+
+    @cached_property
+    def _parts(self) -> tuple[list[int], Curves, Reweighted]:
+        """The columns whose terms are curves, these curves, and the start with all other terms."""
+        curved = [term for term in self.scores.terms if term.kind == "numeric"]
+        silence = np.zeros(len(self.scores.start))
+        curves = Curves(tuple(Curve(term.knots, term.table, silence) for term in curved))
+        others = [term for term in self.scores.terms if term.kind != "numeric"]
+        return [term.column for term in curved], curves, Reweighted(self.scores.start, others)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from naively._weighing.softmax import log_loss
 from naively._weighing.terms import Column
-from naively._weighing.trees import NOT_MONOTONE, Features, Trees, joined_trees, levels, monotone_values
+from naively._weighing.trees import NOT_MONOTONE, Features, Trees, joined_trees, monotone_values, side_by_side
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -27,6 +27,9 @@ SHARE_OF_FEATURES = 0.7
 
 SHRINKAGES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Rows by which a node may be drawn to its parent."""
+
+SMALLEST_PARENT = 1.0
+"""A node is cut only if it has more rows than this share of those by which the next nodes are drawn to it."""
 
 LEAST_ROWS = 20
 """With fewer kept rows no trees are grown."""
@@ -78,7 +81,7 @@ def fit_forest(
     Parameters
     ----------
     features, table : Features, ndarray (rows, features)
-        How columns are read, and the kept rows so read.
+        How columns are read, and the kept rows so read, numbers by rank.
     target, weights, folds : ndarray (rows,)
     prior, floor
         See `ForestExpert`.
@@ -86,49 +89,110 @@ def fit_forest(
     monotone : dict
         Columns in which the probability of the second of two classes must only rise (1) or fall (-1).
     """
-    filled, signs = np.where(np.isnan(table), features.middles, table), features.signs(monotone)
+    missing = np.isnan(table)
+    filled, signs = np.where(missing, features.middles, table), features.signs(monotone)
     numbers = [fold for fold in range(FOLDS) if (folds == fold).any()]
-    groups = list(in_order(lambda fold: _grow(filled, target, weights, folds == fold, fold, signs), numbers, n_threads))
-    n_classes = len(prior)
+    groups = list(
+        in_order(
+            lambda fold: _grow(filled, target, weights, folds == fold, fold, len(prior), signs), numbers, n_threads
+        )
+    )
     shrinkage = min(SHRINKAGES, key=lambda rows: _loss(groups, target, weights, prior, floor, rows))
-    left_out = np.empty((len(target), n_classes))
+    left_out = np.empty((len(target), len(prior)))
+    parts = []
     for group in groups:
-        trees = joined_trees([(tree, _probabilities(tree, group, n_classes, shrinkage)) for tree in group.trees])
-        left_out[group.held_out] = trees.total(table[group.held_out])
-    n_trees = sum(len(group.trees) for group in groups)
-    every = [
-        (tree, _probabilities(tree, group, n_classes, shrinkage) / n_trees) for group in groups for tree in group.trees
-    ]
-    return ForestExpert(features, joined_trees(every), prior, floor), floored_log(left_out, prior, floor)
+        trees = group.joined(shrinkage)
+        parts.append(trees)
+        left_out[group.held_out] = group.held_out_sums(shrinkage)
+        parted = group.held_out & missing.any(axis=1)
+        if parted.any():
+            left_out[parted] = trees.total(table[parted].astype(np.float64))
+    trees = side_by_side(parts)
+    trees = features.cut_numbers(replace(trees, values=trees.values / np.float32(len(trees.roots))))
+    return ForestExpert(features, trees, prior, floor), floored_log(left_out, prior, floor)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Trees that did not see the rows of a fold.
+    """Trees that did not see the rows of a fold, and the nodes of all of them, level by level.
 
     Parameters
     ----------
     held_out : bool ndarray (rows,)
         The rows of the fold.
-    classes : ndarray
-        The classes that the trees know, in the order of their counts.
     trees : list
         Trees of scikit-learn.
+    order, parents : ndarray (nodes,)
+        The nodes, numbered through all trees, by level; and where among them the parent of each one is.
+    levels : list of slice
+        The nodes of each level below the roots.
+    totals, proba : ndarray (nodes,), (nodes, classes)
+        The weight of the rows in each node, and how it is shared by the classes.
     leaves : list of ndarray
-        Where the rows of the fold end, in each tree.
+        Where, among the nodes, the rows of the fold end in each tree.
     signs : ndarray (features,)
         Which features are monotone: see `Features.signs`.
     """
 
     held_out: AnyArray
-    classes: IntArray
     trees: list[Any]
+    order: IntArray
+    parents: IntArray
+    levels: list[slice]
+    totals: FloatArray
+    proba: FloatArray
     leaves: list[IntArray]
     signs: IntArray
 
+    def drawn(self, shrinkage: float) -> FloatArray:
+        """The class probabilities of each node, drawn to those of its parent by so many rows, (nodes, classes)."""
+        proba, pull = self.proba.copy(), (shrinkage / (self.totals + shrinkage))[:, None]
+        for level in self.levels:
+            proba[level] += pull[level] * (proba[self.parents[level]] - proba[level])
+        return self._monotone(proba) if self.signs.any() else proba
+
+    def _monotone(self, proba: FloatArray) -> FloatArray:
+        """Probabilities (nodes, classes) that rise or fall as they must."""
+        numbered = np.empty_like(proba)
+        numbered[self.order] = proba
+        trees = zip(self.trees, self._by_tree(numbered), strict=True)
+        return np.concatenate([monotone_values(tree, values, self.signs) for tree, values in trees])[self.order]
+
+    def _by_tree(self, numbered: FloatArray) -> list[FloatArray]:
+        """What is known of the nodes, numbered through all trees, tree by tree."""
+        return np.split(numbered, _starts(self.trees)[1:])
+
+    def kept(self, shrinkage: float) -> AnyArray:
+        """The nodes that are worth asking for: those whose parent has more rows than it is drawn by."""
+        return (self.totals[self.parents] > SMALLEST_PARENT * shrinkage) | (
+            self.parents == np.arange(len(self.parents))
+        )
+
+    def held_out_sums(self, shrinkage: float) -> FloatArray:
+        """The sums of the trees' class probabilities of the rows of the fold (rows, classes)."""
+        proba, kept, ends = self.drawn(shrinkage), self.kept(shrinkage), np.arange(len(self.order))
+        for level in self.levels:
+            ends[level] = np.where(kept[level], ends[level], ends[self.parents[level]])
+        sums = np.zeros((np.count_nonzero(self.held_out), proba.shape[1]))
+        for leaves in self.leaves:
+            sums += proba[ends[leaves]]
+        return sums
+
+    def joined(self, shrinkage: float) -> Trees:
+        """The trees side by side, without the nodes that are not kept."""
+        proba, kept = np.empty_like(self.proba), np.empty(len(self.order), dtype=bool)
+        proba[self.order], kept[self.order] = self.drawn(shrinkage), self.kept(shrinkage)
+        return joined_trees(list(zip(self.trees, self._by_tree(proba), strict=True))).pruned(kept)
+
 
 def _grow(
-    filled: AnyArray, target: IntArray, weights: FloatArray, held_out: AnyArray, fold: int, signs: IntArray
+    filled: AnyArray,
+    target: IntArray,
+    weights: FloatArray,
+    held_out: AnyArray,
+    fold: int,
+    n_classes: int,
+    signs: IntArray,
 ) -> Group:
     from sklearn.tree import ExtraTreeClassifier
 
@@ -141,19 +205,38 @@ def _grow(
         .tree_
         for number in range(TREES_PER_FOLD)
     ]
-    asked = filled[held_out]
-    return Group(held_out, np.unique(classes), trees, [tree.apply(asked) for tree in trees], signs)
+    order, parents, levels = _by_level(trees)
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    known = np.concatenate([tree.value[:, 0, :] for tree in trees])[order]
+    proba = np.zeros((len(order), n_classes))
+    proba[:, np.unique(classes)] = known
+    totals = np.concatenate([tree.weighted_n_node_samples for tree in trees])[order]
+    asked, starts = filled[held_out], _starts(trees)
+    leaves = [position[start + tree.apply(asked)] for start, tree in zip(starts.tolist(), trees, strict=True)]
+    return Group(held_out, trees, order, parents, levels, totals, proba, leaves, signs)
 
 
-def _probabilities(tree: Any, group: Group, n_classes: int, shrinkage: float) -> FloatArray:
-    """The class probabilities of each node, drawn to those of its parent by so many rows, (nodes, classes)."""
-    totals = tree.weighted_n_node_samples[:, None]
-    proba = np.zeros((tree.node_count, n_classes))
-    proba[:, group.classes] = tree.value[:, 0, :]
-    for front in levels(tree):
-        for child in (tree.children_left[front], tree.children_right[front]):
-            proba[child] = (totals[child] * proba[child] + shrinkage * proba[front]) / (totals[child] + shrinkage)
-    return monotone_values(tree, proba, group.signs)
+def _starts(trees: Sequence[Any]) -> IntArray:
+    """The number of the first node of each tree, the nodes being numbered through all of them."""
+    return np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
+
+
+def _by_level(trees: Sequence[Any]) -> tuple[IntArray, IntArray, list[slice]]:
+    """The nodes of trees, numbered through all of them, by level; where their parents are; and the levels but one."""
+    starts = _starts(trees)
+    left, right = (
+        np.concatenate([np.where(one >= 0, one + start, one) for start, one in zip(starts, each, strict=True)])
+        for each in ([tree.children_left for tree in trees], [tree.children_right for tree in trees])
+    )
+    orders, parents, levels, done = [starts], [np.arange(len(starts))], [], 0
+    while (asks := left[orders[-1]] >= 0).any():
+        front, at = orders[-1][asks], done + np.flatnonzero(asks)
+        done += len(asks)
+        orders.append(np.concatenate([left[front], right[front]]))
+        parents.append(np.concatenate([at, at]))
+        levels.append(slice(done, done + 2 * len(front)))
+    return np.concatenate(orders), np.concatenate(parents), levels
 
 
 def _loss(
@@ -165,10 +248,9 @@ def _loss(
     shrinkage: float,
 ) -> float:
     """The log-loss of the rows, each by the group that did not see it."""
-    loss = 0.0
-    for group in groups:
-        proba = np.zeros((np.count_nonzero(group.held_out), len(prior)))
-        for tree, leaves in zip(group.trees, group.leaves, strict=True):
-            proba += _probabilities(tree, group, len(prior), shrinkage)[leaves]
-        loss += log_loss(floored_log(proba, prior, floor), target[group.held_out], weights[group.held_out])
-    return loss
+    return sum(
+        log_loss(
+            floored_log(group.held_out_sums(shrinkage), prior, floor), target[group.held_out], weights[group.held_out]
+        )
+        for group in groups
+    )

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import log_softmax
 
+from naively._kernels import frozen, repays_compiler, with_reference
 from naively._weighing.softmax import best_temperature, log_loss
+from naively.families._curves import Curve
 from naively.families._densities import log_gamma_ratio, scores_of_weights
 from naively.families._stacking import LEAST_DEVIATION
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -45,9 +48,10 @@ class Rescaling:
     knots: FloatArray
     scores: FloatArray
 
-    def __call__(self, values: FloatArray) -> FloatArray:
-        """Images of values; NaN where missing."""
-        return np.asarray(np.interp(values, self.knots, self.scores))
+    @cached_property
+    def curve(self) -> Curve:
+        """The same as a curve; the image of a missing value is NaN."""
+        return Curve(self.knots, self.scores[None], np.array([np.nan]))
 
 
 def normal_scores(values: FloatArray, weights: FloatArray) -> Rescaling | None:
@@ -63,9 +67,18 @@ def normal_scores(values: FloatArray, weights: FloatArray) -> Rescaling | None:
     return Rescaling(distinct, (scores - mean) / max(deviation, LEAST_DEVIATION))
 
 
+@with_reference
 def rescale(rescalings: Sequence[Rescaling], columns: Sequence[FloatArray]) -> FloatArray:
-    """Rescaled columns side by side (rows, columns)."""
-    return np.stack([change(column) for change, column in zip(rescalings, columns, strict=True)], axis=1)
+    """Rescaled columns side by side (rows, columns); NaN where missing."""
+    if not repays_compiler(sum(map(len, columns))):
+        images = [change.curve.evidence(column) for change, column in zip(rescalings, columns, strict=True)]
+        return np.concatenate(images, axis=1)
+    from naively._kernels.curves import add_curve
+
+    result = np.zeros((len(columns), len(columns[0]), 1))
+    for image, change, column in zip(result, rescalings, columns, strict=True):
+        add_curve(frozen(column), *change.curve.for_kernel, image)
+    return np.ascontiguousarray(result[:, :, 0].T)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,13 @@ class LogPool:
 
     def log_proba(self, experts: Sequence[FloatArray]) -> FloatArray:
         """Pooled log-probabilities (rows, classes)."""
-        scores = np.tensordot(self.expert_weights, np.stack(experts), axes=1) + self.bias
+        return self.of_heard(list(zip(self.expert_weights.tolist(), experts, strict=True)), len(experts[0]))
+
+    def of_heard(self, heard: Sequence[tuple[float, FloatArray]], n_rows: int) -> FloatArray:
+        """The same of some experts' weights and log-probabilities: those without weight need not be asked."""
+        scores = np.tile(self.bias, (n_rows, 1))
+        for weight, log_proba in heard:
+            scores += weight * log_proba
         return np.asarray(log_softmax(scores, axis=1))
 
 

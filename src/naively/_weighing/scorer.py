@@ -6,7 +6,7 @@ the rest of the statistics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -21,7 +21,7 @@ from naively._table.labels import positions_in, recoded
 from naively._table.table import Table
 from naively._weighing.auto import Weighed
 from naively._weighing.strong import StrongModel, fit_strong
-from naively._weighing.terms import Column, Term, take_rows
+from naively._weighing.terms import Column, Term
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray, Label
 
@@ -120,10 +120,10 @@ class PooledScorer:
 
     def run(self, table: Table, positions: IntArray | None, finish: Finish, n_threads: int) -> None:
         """Score the rows, block by block, and hand each block of scores to `finish`."""
-        columns = self._columns(table, positions)
+        read = self._reader(table, positions)
 
         def score(rows: slice) -> None:
-            finish(self._scores(take_rows(columns, rows)), rows)
+            finish(self._scores(read(rows)), rows)
 
         blocks = [slice(start, min(start + BLOCK_ROWS, table.n_rows)) for start in range(0, table.n_rows, BLOCK_ROWS)]
         for _ in in_order(score, blocks, n_threads):
@@ -135,7 +135,7 @@ class PooledScorer:
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
         """What columns, experts, boosted cells and the pool add, (rows, terms, classes); it sums exactly."""
-        columns = self._columns(table, positions)
+        columns = self._reader(table, positions)(slice(0, table.n_rows))
         terms = np.zeros((table.n_rows, len(self.names), self.n_classes))
         weights = self.model.pool.expert_weights
         for term in self.terms:
@@ -165,27 +165,37 @@ class PooledScorer:
         boosted = ["boosted cells"] if self.model.boosted is not None else []
         return [*experts, *boosted, "pool and floor"]
 
-    def _columns(self, table: Table, positions: IntArray | None) -> list[Column]:
-        """The table's cells as the experts read them."""
-        columns: list[Column] = []
-        for place, kind, labels in zip(self.readable, self.kinds, self.labels, strict=True):
-            position = place if positions is None else int(positions[place])
+    def _reader(self, table: Table, positions: IntArray | None) -> Callable[[slice], list[Column]]:
+        """A function from some rows to the table's cells as the experts read them."""
+        at = np.array(self.readable) if positions is None else positions[list(self.readable)]
+        whole: dict[int, Column] = {}
+        for place, (kind, labels) in enumerate(zip(self.kinds, self.labels, strict=True)):
             if kind == "text":
-                texts = text_reader(table, [position])(slice(0, table.n_rows))[0]
-                columns.append(("text", np.array([*texts, None], dtype=object)[:-1]))
-            elif labels is None:
-                columns.append(("numeric", self._numbers(table, place, position)))
-            else:
-                columns.append(("categorical", _codes(table, position, labels)))
-        return columns
+                texts = text_reader(table, [int(at[place])])(slice(0, table.n_rows))[0]
+                whole[place] = "text", np.array([*texts, None], dtype=object)[:-1]
+            elif labels is not None:
+                whole[place] = "categorical", _codes(table, int(at[place]), labels)
 
-    def _numbers(self, table: Table, place: int, position: int) -> FloatArray:
-        if position < 0:
-            return np.full(table.n_rows, np.nan)
-        estimate = self._estimates.get(place)
-        nonnegative, positive = (False, False) if estimate is None else (estimate.nonnegative, estimate.positive)
-        rows = slice(0, table.n_rows)
-        return np.asarray(checked_numbers(table, np.array([position]), rows, nonnegative, positive)[:, 0], np.float64)
+        def read(rows: slice) -> list[Column]:
+            cells = {place: (kind, values[rows]) for place, (kind, values) in whole.items()}
+            for (nonnegative, positive), places in self._numbers.items():
+                block = checked_numbers(table, at[places], rows, nonnegative, positive)
+                by_column = np.ascontiguousarray(block.T, dtype=np.float64)
+                cells.update((place, ("numeric", column)) for place, column in zip(places, by_column, strict=True))
+            return [cells[place] for place in range(len(self.readable))]
+
+        return read
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[bool, bool], list[int]]:
+        """The columns of numbers among those that are read, by their limits: not below 0, and above 0."""
+        found: dict[tuple[bool, bool], list[int]] = {}
+        for place, kind in enumerate(self.kinds):
+            if kind == "numeric":
+                estimate = self._estimates.get(self.readable[place])
+                limits = (False, False) if estimate is None else (estimate.nonnegative, estimate.positive)
+                found.setdefault(limits, []).append(place)
+        return found
 
 
 def _codes(table: Table, position: int, known: Sequence[Label]) -> AnyArray:

@@ -92,7 +92,9 @@ class StrongModel:
         return np.concatenate(parts) if parts else np.empty((0, len(self.prior)))
 
     def _log_proba(self, columns: Sequence[Column]) -> FloatArray:
-        pooled = self.pool.log_proba([expert.log_proba(columns) for expert in self.experts])
+        weighted = zip(self.pool.expert_weights.tolist(), self.experts, strict=True)
+        heard = [(weight, expert.log_proba(columns)) for weight, expert in weighted if weight > 0]
+        pooled = self.pool.of_heard(heard, len(columns[0][1]))
         if self.boosted is not None:
             pooled = np.asarray(log_softmax(pooled + self.boosted.scores(columns), axis=1))
         return floor_log_proba(drawn_to_prior(pooled, np.log(self.prior), self.believed), self.prior, self.floor)
@@ -129,7 +131,7 @@ def fit_strong(
     prior, floor = np.exp(additive.log_prior), floor_share(len(learnt.target))
     features = plan_features(learnt.columns, n_labels, _column_strengths(additive, learnt), names)
     has_trees = features.count > 0 and len(learnt.target) >= LEAST_ROWS and len(np.unique(learnt.target)) > 1
-    table = features(learnt.columns) if has_trees else np.empty((0, 0))
+    table = features.ranks(learnt.columns) if has_trees else np.empty((0, 0))
     fitted: list[FittedExpert | None] = [
         (learnt.additive_expert, learnt.additive_log_proba),
         fit_gaussian(learnt),

@@ -6,15 +6,17 @@ was never seen, goes both ways, each by its share of the rows that grew the tree
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from naively._kernels import repays_compiler, with_reference
+from naively._kernels import frozen, repays_compiler, with_reference
+from naively._kernels.tree_reference import FEATURE_BITS
 from naively._kernels.tree_reference import total as reference_total
 from naively._weighing.terms import Column
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -34,8 +36,9 @@ NOT_MONOTONE: Mapping[int, int] = MappingProxyType({})
 class Features:
     """How columns become numbers that a tree can cut.
 
-    A number becomes its rank among the distinct kept numbers, so that neither its scale nor its outliers matter; a
-    label becomes an indicator for each label of its column. A missing cell or unseen label is NaN in all of them.
+    A label becomes an indicator for each label of its column. A missing cell or unseen label is NaN in all of them. A
+    tree grows on the ranks of numbers among the distinct kept ones, so that neither their scale nor outliers matter;
+    its cuts are then numbers between these, so that new rows need no ranks.
 
     Parameters
     ----------
@@ -53,15 +56,37 @@ class Features:
         """How many features there are."""
         return sum(_width(scale) for scale in self.scales)
 
-    def __call__(self, columns: Sequence[Column]) -> AnyArray:
-        """The features of rows (rows, features), float32."""
-        result = np.empty((len(columns[0][1]), self.count), dtype=np.float32)
-        start = 0
-        for column, scale in zip(self.columns, self.scales, strict=True):
-            width = _width(scale)
-            result[:, start : start + width] = _cells(columns[column][1], scale)
-            start += width
-        return result
+    def __call__(self, columns: Sequence[Column]) -> FloatArray:
+        """The features of rows (rows, features), numbers as they are."""
+        return self._filled(columns, lambda values, _scale: values, np.float64)
+
+    def ranks(self, columns: Sequence[Column]) -> AnyArray:
+        """The features of rows (rows, features), float32, numbers by their ranks; NaN stays NaN."""
+        return self._filled(columns, lambda values, scale: np.interp(values, scale, np.arange(len(scale))), np.float32)
+
+    def _filled(
+        self, columns: Sequence[Column], read: Callable[[FloatArray, FloatArray], FloatArray], dtype: Any
+    ) -> AnyArray:
+        result = np.empty((self.count, len(columns[0][1])), dtype=dtype)
+        for (start, stop), column, scale in zip(self._places, self.columns, self.scales, strict=True):
+            values = columns[column][1]
+            result[start:stop] = _indicators(values, scale) if isinstance(scale, int) else read(values, scale)
+        return np.ascontiguousarray(result.T)
+
+    def cut_numbers(self, trees: Trees) -> Trees:
+        """Trees that cut ranks, as trees that cut numbers: each row goes the same way."""
+        cut = trees.cut.copy()
+        for (start, _), scale in zip(self._places, self.scales, strict=True):
+            if not isinstance(scale, int):
+                asking = trees.feature == start
+                cut[asking] = _between(scale, trees.cut[asking])
+        return replace(trees, cut=cut)
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """The first feature of each column, and the first of the next."""
+        stops = np.cumsum([_width(scale) for scale in self.scales], dtype=np.int64).tolist()
+        return list(zip([0, *stops], stops, strict=False))
 
     def signs(self, monotone: Mapping[int, int]) -> IntArray:
         """Of each feature, 1 or -1 if its column is monotone, else 0: what trees of scikit-learn call constraints."""
@@ -87,13 +112,19 @@ def _width(scale: FloatArray | int) -> int:
     return 1
 
 
-def _cells(values: AnyArray, scale: FloatArray | int) -> AnyArray:
-    """The features of one column (rows, width)."""
-    if not isinstance(scale, int):
-        return np.interp(values, scale, np.arange(len(scale)))[:, None]  # NaN stays NaN
-    known = (values >= 0) & (values < scale)
-    cells = values[:, None] == np.arange(scale) if _width(scale) > 1 else values[:, None]
-    return np.where(known[:, None], cells, np.nan)
+def _indicators(codes: AnyArray, n_labels: int) -> AnyArray:
+    """The features of a column of labels (features, rows)."""
+    known = (codes >= 0) & (codes < n_labels)
+    cells = codes == np.arange(n_labels)[:, None] if _width(n_labels) > 1 else codes[None]
+    return np.where(known, cells, np.nan)
+
+
+def _between(scale: FloatArray, ranks: FloatArray) -> FloatArray:
+    """The numbers at fractional ranks: below the next number of the scale, however it is rounded."""
+    below = np.clip(ranks.astype(np.int64), 0, len(scale) - 2)
+    part = ranks - below
+    numbers = (1.0 - part) * scale[below] + part * scale[below + 1]
+    return np.clip(numbers, scale[below], np.nextafter(scale[below + 1], -np.inf))
 
 
 def plan_features(
@@ -131,18 +162,18 @@ def plan_features(
 
 @dataclass(frozen=True)
 class Trees:
-    """Trees side by side, whose answers are added.
+    """Trees side by side, whose answers are added. The left one of a node's two next nodes is the one behind it.
 
     Parameters
     ----------
     roots : ndarray (trees,)
         The first node of each tree.
-    feature : ndarray (nodes,)
+    feature : int32 ndarray (nodes,)
         The feature that a node asks for, -1 at a leaf.
-    cut : float32 ndarray (nodes,)
+    cut : ndarray (nodes,)
         A row goes left if the feature is at most this.
-    left, right : ndarray (nodes,)
-        The next nodes.
+    right : int32 ndarray (nodes,)
+        The right one of the next nodes.
     share : float32 ndarray (nodes,)
         The share of the rows that went left.
     values : float32 ndarray (nodes, classes)
@@ -151,19 +182,59 @@ class Trees:
 
     roots: IntArray
     feature: AnyArray
-    cut: AnyArray
-    left: AnyArray
+    cut: FloatArray
     right: AnyArray
     share: AnyArray
     values: AnyArray
 
+    @cached_property
+    def for_walk(self) -> tuple[AnyArray, ...]:
+        """The roots; cuts, and right nodes with features, side by side in memory (nodes, 2); shares, and values.
+
+        A leaf has the cut NaN, and itself to the right: whatever a row holds, there it stays.
+        """
+        ends = self.feature < 0
+        nodes = np.empty((len(ends), 2))
+        links = nodes.view(np.int64)
+        nodes[:, 0] = np.where(ends, np.nan, self.cut)
+        links[:, 1] = np.where(ends, np.arange(len(ends)), self.right) << FEATURE_BITS
+        links[:, 1] |= np.where(ends, 0, self.feature)
+        return tuple(frozen(part) for part in (self.roots, nodes, links, self.share, self.values))
+
     @with_reference
-    def total(self, features: AnyArray) -> FloatArray:
+    def total(self, features: FloatArray) -> FloatArray:
         """The sum of the answers of all trees (rows, classes)."""
         result = np.zeros((len(features), self.values.shape[1]))
         add = _compiled_total() if repays_compiler(len(features) * len(self.roots)) else reference_total
-        add(features, self.roots, self.feature, self.cut, self.left, self.right, self.share, self.values, result)
+        add(frozen(features), *self.for_walk, result)
         return result
+
+    def pruned(self, kept: AnyArray) -> Trees:
+        """The trees without some nodes. Of two next nodes both are kept or none, and none below one that is not."""
+        number = np.cumsum(kept) - 1
+        nodes = np.arange(len(kept))
+        asks = (self.feature >= 0) & kept[np.minimum(nodes + 1, len(kept) - 1)]
+        return Trees(
+            number[self.roots],
+            np.where(asks, self.feature, -1)[kept],
+            np.where(asks, self.cut, 0.0)[kept],
+            np.where(asks, number[self.right], 0).astype(np.int32)[kept],
+            np.where(asks, self.share, 0.0).astype(np.float32)[kept],
+            self.values[kept],
+        )
+
+
+def side_by_side(parts: Sequence[Trees]) -> Trees:
+    """All trees of several parts."""
+    starts = np.cumsum([0, *(len(part.feature) for part in parts[:-1])]).tolist()
+    placed = [
+        replace(
+            part, roots=part.roots + start, right=np.where(part.feature < 0, 0, part.right + start).astype(np.int32)
+        )
+        for part, start in zip(parts, starts, strict=True)
+    ]
+    joined = {name: np.concatenate([getattr(part, name) for part in placed]) for name in Trees.__dataclass_fields__}
+    return Trees(**joined)
 
 
 def _compiled_total() -> Any:
@@ -174,30 +245,41 @@ def joined_trees(trees: Sequence[tuple[Any, FloatArray]]) -> Trees:
     """Trees of scikit-learn, each with the values (nodes, classes) of its nodes, side by side."""
     sizes = [len(values) for _, values in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    parts = [_arrays(tree, root) for (tree, _), root in zip(trees, roots.tolist(), strict=True)]
-    values = np.concatenate([values for _, values in trees]).astype(np.float32)
-    feature, cut, left, right, share = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Trees(roots, feature, cut, left, right, share, values)
+    orders = [_left_first(tree) for tree, _ in trees]
+    parts = [_arrays(tree, order, root) for (tree, _), order, root in zip(trees, orders, roots.tolist(), strict=True)]
+    values = [values[order] for (_, values), order in zip(trees, orders, strict=True)]
+    feature, cut, right, share = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Trees(roots, feature, cut, right, share, np.concatenate(values).astype(np.float32))
 
 
-def _arrays(tree: Any, root: int) -> tuple[AnyArray, ...]:
-    """The features, cuts, next nodes and shares of a tree whose nodes are numbered from `root` on."""
-    asks = tree.children_left >= 0
+def _left_first(tree: Any) -> IntArray:
+    """The nodes of a tree, each before its left next one, which comes before all that lies to the right."""
+    left, right = tree.children_left, tree.children_right
+    nodes = np.arange(tree.node_count)
+    if (left[left >= 0] == nodes[left >= 0] + 1).all():  # as they grow, unless the best cell is cut first
+        return nodes
+    order, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        if left[node] >= 0:
+            waiting += [right[node], left[node]]
+    return np.array(order, dtype=np.int64)
+
+
+def _arrays(tree: Any, order: IntArray, root: int) -> tuple[AnyArray, ...]:
+    """The features, cuts, right nodes and shares of a tree whose nodes are numbered in an order, from `root` on."""
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(root, root + len(order))
+    asks = tree.children_left[order] >= 0
     weights = tree.weighted_n_node_samples
-    share = weights[tree.children_left] / np.maximum(weights, np.finfo(float).tiny)
+    share = weights[tree.children_left[order]] / np.maximum(weights[order], np.finfo(float).tiny)
     return (
-        np.where(asks, tree.feature, -1).astype(np.int32),
-        _rounded_down(tree.threshold),
-        np.where(asks, tree.children_left + root, 0).astype(np.int32),
-        np.where(asks, tree.children_right + root, 0).astype(np.int32),
+        np.where(asks, tree.feature[order], -1).astype(np.int32),
+        np.where(asks, tree.threshold[order], 0.0),
+        np.where(asks, number[tree.children_right[order]], 0).astype(np.int32),
         np.where(asks, share, 0.0).astype(np.float32),
     )
-
-
-def _rounded_down(cuts: FloatArray) -> AnyArray:
-    """The largest float32 that is at most each cut: float32 features go the same way by either."""
-    near = cuts.astype(np.float32)
-    return np.where(near > cuts, np.nextafter(near, np.float32(-np.inf)), near)
 
 
 def levels(tree: Any) -> list[IntArray]:

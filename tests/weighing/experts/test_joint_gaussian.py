@@ -11,6 +11,7 @@ from naively._weighing.joint_gaussian import (
     estimate_joint_gaussian,
     normal_scores,
     prior_scale,
+    rescale,
 )
 from naively._weighing.pool import temper
 from naively._weighing.softmax import log_loss
@@ -71,11 +72,11 @@ def test_rescaling_has_mean_zero_and_variance_one_and_is_bounded() -> None:
     values = np.random.default_rng(0).exponential(size=300)
     values[:10] = np.nan
     change = normal_scores(values, np.ones(300))
-    images = change(values)
+    images = rescale([change], [values])[:, 0]
     assert np.isnan(images[:10]).all()
     assert abs(images[10:].mean()) < 1e-12
     assert abs(images[10:].std() - 1) < 1e-12
-    far = change(np.array([-1e308, 1e308, np.inf, -np.inf]))
+    far = rescale([change], [np.array([-1e308, 1e308, np.inf, -np.inf])])[:, 0]
     assert far.tolist() == [np.nanmin(images), np.nanmax(images), np.nanmax(images), np.nanmin(images)]
     assert normal_scores(np.array([2.0, 2.0, np.nan]), np.ones(3)) is None
 

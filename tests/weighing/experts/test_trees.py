@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import log_softmax
-from sklearn.tree import ExtraTreeClassifier
+from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
-from naively._kernels import tree_reference
+from naively._kernels import frozen, tree_reference
 from naively._kernels import trees as compiled
 from naively._weighing.boosted import fit_boosted_cells
 from naively._weighing.forest import fit_forest
 from naively._weighing.kept import dealt_folds
-from naively._weighing.trees import Features, Trees, joined_trees, plan_features
+from naively._weighing.trees import Features, Trees, joined_trees, plan_features, side_by_side
 
 pytestmark = pytest.mark.every_tree
 
@@ -25,8 +27,7 @@ def grown(seed: int, n_rows: int = 300, n_trees: int = 7) -> tuple[np.ndarray, T
 
 def total(how, trees: Trees, table: np.ndarray) -> np.ndarray:
     result = np.zeros((len(table), trees.values.shape[1]))
-    arrays = (trees.roots, trees.feature, trees.cut, trees.left, trees.right, trees.share, trees.values)
-    how.total(np.ascontiguousarray(table), *arrays, result)
+    how.total(frozen(table.astype(np.float64)), *trees.for_walk, result)
     return result
 
 
@@ -65,18 +66,70 @@ def test_a_missing_cell_is_averaged_out() -> None:
         assert found[0, 0] == pytest.approx(mean, abs=1e-5)
 
 
-def test_features_are_ranks_and_indicators_and_know_what_is_missing_or_unseen() -> None:
+def test_features_are_indicators_and_ranks_and_know_what_is_missing_or_unseen() -> None:
     numbers = ("numeric", np.array([1e9 + 1, np.nan, 1e9, 1e9 + 2]))
     labels = ("categorical", np.array([0, 2, -1, 1]))
     features = plan_features([numbers, labels], [0, 3], np.ones(2), ["a", "b"])
     nan = np.nan
     np.testing.assert_array_equal(
-        features([numbers, labels]), [[1, 1, 0, 0], [nan, 0, 0, 1], [0, nan, nan, nan], [2, 0, 1, 0]]
+        features.ranks([numbers, labels]), [[1, 1, 0, 0], [nan, 0, 0, 1], [0, nan, nan, nan], [2, 0, 1, 0]]
     )
     np.testing.assert_array_equal(
-        features([("numeric", np.array([-1e300, 1e9 + 0.5])), ("categorical", np.array([3, 99]))])[:, :2],
+        features.ranks([("numeric", np.array([-1e300, 1e9 + 0.5])), ("categorical", np.array([3, 99]))])[:, :2],
         [[0, nan], [0.5, nan]],
     )
+    np.testing.assert_array_equal(
+        features([("numeric", np.array([-1e300, nan])), ("categorical", np.array([3, 0]))]),
+        [[-1e300, nan, nan, nan], [nan, 1, 0, 0]],
+    )
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=12, unique=True),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5),
+    st.integers(0, 99),
+)
+def test_a_row_goes_the_same_way_by_numbers_as_by_ranks(kept: list[float], others: list[float], seed: int) -> None:
+    """Whatever the numbers: neighbours without a number between them, huge gaps, subnormal ones."""
+    column = ("numeric", np.array(kept))
+    features = plan_features([column], [0], np.ones(1), "a")
+    target = np.random.default_rng(seed).integers(0, 2, len(kept))
+    tree = (
+        ExtraTreeRegressor(random_state=seed).fit(features.ranks([column]), np.arange(len(kept)) * 1.0 + target).tree_
+    )
+    by_ranks = joined_trees([(tree, tree.value[:, 0, :])])
+    by_numbers = features.cut_numbers(by_ranks)
+    found = total(tree_reference, by_numbers, features([column]))
+    np.testing.assert_array_equal(found, total(tree_reference, by_ranks, features.ranks([column])))
+    beyond = [("numeric", np.array([*others, -np.finfo(float).max, np.finfo(float).max]))]
+    assert np.isin(total(tree_reference, by_numbers, features(beyond)), by_numbers.values).all()
+
+
+def test_pruned_trees_end_where_nodes_were_kept_and_trees_can_stand_side_by_side() -> None:
+    table, trees, originals = grown(4)
+    starts = np.cumsum([0, *(tree.node_count for tree in originals[:-1])])
+    parents = np.concatenate([parents_of(tree) + start for tree, start in zip(originals, starts, strict=True)])
+    weights = np.concatenate([tree.weighted_n_node_samples for tree in originals])
+    kept = (weights[parents] > 20) | (parents == np.arange(len(parents)))
+    ends = np.arange(len(parents))
+    for node in range(len(parents)):  # a parent comes before its children
+        ends[node] = node if kept[node] else ends[parents[node]]
+    leaves = [ends[start + tree.apply(table)] for tree, start in zip(originals, starts, strict=True)]
+    expected = np.sum([trees.values[each].astype(float) for each in leaves], axis=0)
+    pruned = trees.pruned(kept)
+    assert len(pruned.feature) == kept.sum() < len(kept)
+    np.testing.assert_allclose(total(compiled, pruned, table), expected)
+    np.testing.assert_allclose(
+        total(compiled, side_by_side([pruned, trees]), table), expected + total(compiled, trees, table)
+    )
+
+
+def parents_of(tree) -> np.ndarray:
+    parents = np.arange(tree.node_count)
+    for children in (tree.children_left, tree.children_right):
+        asks = children >= 0
+        parents[children[asks]] = np.flatnonzero(asks)
+    return parents
 
 
 def test_constant_columns_and_prose_have_no_features(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +144,7 @@ def parity(n_rows: int, seed: int = 0) -> tuple[Features, np.ndarray, np.ndarray
     random = np.random.default_rng(seed)
     columns = [("categorical", random.integers(0, 2, n_rows)) for _ in range(4)]
     features = plan_features(columns, [2] * 4, np.ones(4), "abcd")
-    return features, features(columns), columns[0][1] ^ columns[1][1]
+    return features, features.ranks(columns), columns[0][1] ^ columns[1][1]
 
 
 def noise(n_rows: int, seed: int = 0) -> tuple[Features, np.ndarray, np.ndarray]:
