@@ -323,6 +323,13 @@ class SparseTable(MatrixTable):
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         return np.ascontiguousarray(self.rows(positions, rows).toarray())
 
+    def numbers_by_column(self, positions: IntArray, rows: slice) -> Sequence[FloatArray]:
+        if rows.indices(self.n_rows) != (0, self.n_rows, 1):
+            return super().numbers_by_column(positions, rows)
+        absent = np.full(self.n_rows, np.nan)
+        columns = (absent if place < 0 else self.column(place) for place in positions.tolist())
+        return [column.astype(np.float64, copy=False) for column in columns]
+
     def integers(self, positions: IntArray | None, rows: slice) -> IntArray:
         if self.matrix.dtype.itemsize <= 8:
             return super().integers(positions, rows)

@@ -308,11 +308,12 @@ def left_out_design(
     for index, (column, table) in enumerate(indicators, start=n_values):
         missing = is_missing(columns[column][1]).astype(np.int64)
         evidence[:, :, index] = table.leave_one_out(missing, codes, removed)
-    effects = [
-        basis(columns[column][1])
-        for source, of_source in zip(sources, bases, strict=True)
-        for column, basis in zip(source.columns, of_source, strict=True)
-    ]
+
+    def effects_of(source: Source, of_source: Sequence[Basis]) -> FloatArray:
+        read = [basis(columns[column][1]) for column, basis in zip(source.columns, of_source, strict=True)]
+        return side_by_side(read, len(codes), n_cells)
+
+    effects = list(in_order(lambda pair: effects_of(*pair), zip(sources, bases, strict=True), n_threads))
     return Design(
         evidence=evidence,
         log_prior=prior.without(codes, removed),

@@ -43,7 +43,8 @@ class Stacked(Family):
     Notes
     -----
     The evidence of a value is ``log sum_f share_f P_f(class | value)`` under equal class weights, centred over the
-    classes: it tells classes apart and is no density of the value.
+    classes: it tells classes apart and is no density of the value. A recipe that weighs evidence reads more than 256
+    columns by "t", "pool" and "ef10" alone, unless `densities` says otherwise: what many columns fit to chance adds up.
 
     Examples
     --------

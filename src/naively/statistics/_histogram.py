@@ -66,7 +66,7 @@ def representative(keys: IntArray, level: int) -> FloatArray:
     """
     half = np.int64(1 << (level - 1)) if level else np.int64(0)
     values = value_of((np.asarray(keys, dtype=np.int64) << level) + half)
-    return np.clip(np.nan_to_num(values, nan=np.inf), -np.finfo(np.float64).max, np.finfo(np.float64).max)
+    return np.clip(np.where(np.isnan(values), LARGEST, values), -LARGEST, LARGEST)
 
 
 @dataclass(frozen=True, eq=False)
