@@ -17,6 +17,7 @@ from bench import (
     spark,
     startup,
     stream,
+    strong,
     text,
 )
 from bench.measure import Scale
@@ -59,6 +60,8 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     stream.partial_fit_arrays,
     stream.partial_fit_pandas,
     stream.single_row_latency,
+    strong.strong_predict,
+    strong.strong_row,
     exports.records_learn,
     exports.records_predict,
     exports.records_alternate,

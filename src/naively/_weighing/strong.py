@@ -1,9 +1,9 @@
 """Recipe ``strong``: the additive recipe and experts that see columns together, pooled by their logarithms.
 
-``additive + joint Gaussian + fold forest + words -> log-pool -> boosted cells -> floor``
+``additive + joint Gaussian + fold forest + boosted trees + words -> log-pool -> boosted cells -> floor``
 
 Every step is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of
-the forest and the boosted cells by the trees that did not see the row, those of the words by folds.
+the forest and the boosted ones by the trees that did not see the row, those of the words by folds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel
-from naively._weighing.boosted import fit_boosted_cells
+from naively._weighing.boosted import fit_boosted_cells, fit_boosted_expert
 from naively._weighing.experts import Expert, FittedExpert, LearntRows, fit_gaussian, learnt_rows
 from naively._weighing.forest import LEAST_ROWS, fit_forest
 from naively._weighing.kept import FittedRows
@@ -132,6 +132,9 @@ def fit_strong(
         (learnt.additive_expert, learnt.additive_log_proba),
         fit_gaussian(learnt),
         fit_forest(features, table, learnt.target, learnt.weights, learnt.folds, prior, floor, n_threads)
+        if has_trees
+        else None,
+        fit_boosted_expert(features, table, learnt.target, learnt.weights, learnt.folds, np.log(prior))
         if has_trees
         else None,
         fit_words(learnt),
