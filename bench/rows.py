@@ -19,6 +19,7 @@ from bench import (
     spark,
     startup,
     stream,
+    strong,
     text,
 )
 from bench.measure import Scale
@@ -64,6 +65,8 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     stream.partial_fit_pandas,
     stream.single_row_textbook,
     stream.single_row_auto,
+    strong.strong_predict,
+    strong.strong_row,
     exports.records_learn,
     exports.records_predict,
     exports.records_alternate,

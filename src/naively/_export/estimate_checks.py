@@ -290,6 +290,7 @@ CHECKS: dict[str, Callable[[Any, Known], bool]] = {
     "Trees": _trees,
     "ForestExpert": _forest,
     "BoostedCells": lambda part, _known: _asks_for(part),
+    "BoostedExpert": lambda part, known: _asks_for(part) and _by_class(known, part.log_prior),
     "WordFeatures": _word_features,
     "WordExpert": _word_expert,
     "StrongModel": _strong,

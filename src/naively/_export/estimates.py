@@ -27,6 +27,7 @@ from naively._text.analyzer import Analyzer
 from naively._text.tokenise import View
 from naively._weighing import (
     additive,
+    boosted,
     experts,
     forest,
     joint_gaussian,
@@ -65,7 +66,7 @@ OF_OURS = (
     ),
     *(terms.Term, terms.TextTerm, terms.FamilyTerm, terms.PartTerm, additive.Reweighted, experts.AdditiveExpert),
     *(experts.GaussianExpert, joint_gaussian.JointGaussian, joint_gaussian.JointMoments, joint_gaussian.Rescaling),
-    *(forest.ForestExpert, trees.Features, trees.Trees, words.WordExpert, words.WordFeatures),
+    *(forest.ForestExpert, boosted.BoostedExpert, trees.Features, trees.Trees, words.WordExpert, words.WordFeatures),
     *(pool.LogPool, strong.BoostedCells, strong.StrongModel),
 )
 NUMBERS = ("<f8", "<f4", "<i8", "<i4", "<u8", "|u1", "|b1")

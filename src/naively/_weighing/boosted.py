@@ -7,13 +7,15 @@ the fold forest they come in groups that each leave a fold out, so that a row's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 
 from naively._weighing.softmax import log_loss
+from naively._weighing.terms import Column
 from naively._weighing.trees import NOT_MONOTONE, Features, Trees, joined_trees, levels, monotone_values
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -22,7 +24,8 @@ PATIENCE = 25
 """Rounds without a lower left-out loss after which no more are tried."""
 
 STEP = 0.15
-CELLS = 8
+CELLS_OF_CORRECTION = 8
+CELLS_OF_EXPERT = 16
 LEAST_ROWS_OF_A_CELL = 3
 RIDGE = 1.0
 SHARE_OF_FEATURES = 0.7
@@ -34,6 +37,54 @@ LEAST_GAIN_OF_ALL = 2.0
 """Nats, over all left-out rows, that partitions must gain together: less may be chance."""
 
 
+@dataclass(frozen=True)
+class BoostedExpert:
+    """Partitions added up from the prior on: beside the other experts, since it makes none of their errors.
+
+    Parameters
+    ----------
+    features : Features
+    trees : Trees
+    log_prior : ndarray (classes,)
+    """
+
+    features: Features
+    trees: Trees
+    log_prior: FloatArray
+    name: str = "boosted trees"
+
+    def log_proba(self, columns: Sequence[Column]) -> FloatArray:
+        """Log-probabilities (rows, classes)."""
+        return np.asarray(log_softmax(self.log_prior + self.trees.total(self.features(columns)), axis=1))
+
+
+def fit_boosted_expert(
+    features: Features,
+    table: AnyArray,
+    target: IntArray,
+    weights: FloatArray,
+    folds: IntArray,
+    log_prior: FloatArray,
+    monotone: Mapping[int, int] = NOT_MONOTONE,
+) -> tuple[BoostedExpert, FloatArray] | None:
+    """Partitions from the prior on, and their left-out log-probabilities; None if they tell nothing.
+
+    What starts at the answers of a good expert sees little but its few sure errors, and follows these; what starts at
+    the prior finds its own way, and the pool weighs the two.
+
+    Parameters
+    ----------
+    features, table, target, weights, folds, monotone
+        See `fit_boosted_cells`.
+    log_prior : ndarray (classes,)
+    """
+    start = np.tile(log_prior, (len(target), 1))
+    trees, scores = fit_boosted_cells(features, table, target, weights, folds, start, CELLS_OF_EXPERT, monotone)
+    if trees is None:
+        return None
+    return BoostedExpert(features, trees, log_prior), np.asarray(log_softmax(scores, axis=1))
+
+
 def fit_boosted_cells(
     features: Features,
     table: AnyArray,
@@ -41,6 +92,7 @@ def fit_boosted_cells(
     weights: FloatArray,
     folds: IntArray,
     start: FloatArray,
+    n_cells: int = CELLS_OF_CORRECTION,
     monotone: Mapping[int, int] = NOT_MONOTONE,
 ) -> tuple[Trees | None, FloatArray]:
     """Partitions that correct left-out scores, or None if none pays; and the corrected left-out scores.
@@ -52,6 +104,8 @@ def fit_boosted_cells(
     target, weights, folds : ndarray (rows,)
     start : ndarray (rows, classes)
         Left-out scores.
+    n_cells : int
+        Of each partition, at most.
     monotone : dict
         Columns with which the score of the second of two classes must only rise (1) or fall (-1).
     """
@@ -69,7 +123,7 @@ def fit_boosted_cells(
     best, n_rounds = first, 0
     for done in range(1, ROUNDS + 1):
         for group in groups:
-            group.add_partition(random)
+            group.add_partition(random, n_cells)
         loss = sum(group.held_out_loss() for group in groups)
         if loss < best - least:
             best, n_rounds = loss, done
@@ -116,7 +170,7 @@ class _Group:
         self._scores, self._asked_scores = start[learnt].copy(), start[held_out].copy()
         self._asked_target, self._asked_weights = target[held_out], weights[held_out]
 
-    def add_partition(self, random: np.random.RandomState) -> None:
+    def add_partition(self, random: np.random.RandomState, n_cells: int) -> None:
         """Cut the learnt rows where their residuals differ, and add a step in each cell."""
         from sklearn.tree import ExtraTreeRegressor
 
@@ -125,7 +179,7 @@ class _Group:
         constrained = self._signs.any()  # then there are two classes, whose residuals mirror each other
         grown = ExtraTreeRegressor(
             max_features=SHARE_OF_FEATURES,
-            max_leaf_nodes=CELLS,
+            max_leaf_nodes=n_cells,
             min_samples_leaf=LEAST_ROWS_OF_A_CELL,
             random_state=random.randint(1 << 30),
             monotonic_cst=self._signs if constrained else None,

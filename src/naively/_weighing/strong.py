@@ -1,9 +1,9 @@
 """Recipe ``strong``: the additive recipe and experts that see columns together, pooled by their logarithms.
 
-``additive + joint Gaussian + fold forest + words -> log-pool -> boosted cells -> floor``
+``additive + joint Gaussian + fold forest + boosted trees + words -> log-pool -> boosted cells -> floor``
 
 Every step is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of
-the forest and the boosted cells by the trees that did not see the row, those of the words by folds.
+the forest and the boosted ones by the trees that did not see the row, those of the words by folds.
 
 A column that is to be monotone is so in every step: its evidence is, the joint Gaussian leaves it to that evidence,
 trees are grown and drawn to their parents under the constraint, and what joins them only adds with weights of at least
@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel
-from naively._weighing.boosted import fit_boosted_cells
+from naively._weighing.boosted import fit_boosted_cells, fit_boosted_expert
 from naively._weighing.experts import Expert, FittedExpert, LearntRows, fit_gaussian, learnt_rows
 from naively._weighing.forest import LEAST_ROWS, fit_forest
 from naively._weighing.kept import FittedRows
@@ -140,6 +140,11 @@ def fit_strong(
         )
         if has_trees
         else None,
+        fit_boosted_expert(
+            features, table, learnt.target, learnt.weights, learnt.folds, np.log(prior), additive.monotone
+        )
+        if has_trees
+        else None,
         fit_words(learnt),
     ]
     experts = [one for one in fitted if one is not None]
@@ -148,7 +153,7 @@ def fit_strong(
     left_out, trees = pool.log_proba(log_probas), None
     if has_trees:
         trees, left_out = fit_boosted_cells(
-            features, table, learnt.target, learnt.weights, learnt.folds, left_out, additive.monotone
+            features, table, learnt.target, learnt.weights, learnt.folds, left_out, monotone=additive.monotone
         )
     boosted = None if trees is None else BoostedCells(features, trees)
     left_out, log_prior = np.asarray(log_softmax(left_out, axis=1)), learnt.design.log_prior.T

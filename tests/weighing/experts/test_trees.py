@@ -9,7 +9,7 @@ from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 from naively._kernels import frozen, tree_reference
 from naively._kernels import trees as compiled
-from naively._weighing.boosted import fit_boosted_cells
+from naively._weighing.boosted import fit_boosted_cells, fit_boosted_expert
 from naively._weighing.forest import fit_forest
 from naively._weighing.kept import dealt_folds
 from naively._weighing.trees import Features, Trees, joined_trees, plan_features, side_by_side
@@ -205,3 +205,16 @@ def test_boosted_cells_leave_noise_nearly_as_it_is() -> None:
     left_out, fresh = np.mean([boosted(noise, seed) for seed in range(20)], axis=0)
     assert np.log(2) - 0.005 < left_out
     assert fresh < np.log(2) + 0.005
+
+
+def test_the_boosted_expert_sees_an_interaction_and_says_nothing_of_noise() -> None:
+    features, table, target = parity(400)
+    folds, ones, half = dealt_folds(target, 4), np.ones(400), np.log([0.5, 0.5])
+    expert, left_out = fit_boosted_expert(features, table, target, ones, folds, half)
+    _, fresh, truth = parity(400, seed=1)
+    columns = [("categorical", fresh[:, column].astype(int)) for column in range(4)]
+    assert max(loss(left_out, target), loss(expert.log_proba(columns), truth)) < 0.1
+    noisy = [noise(400, seed) for seed in range(10)]
+    fitted = [fit_boosted_expert(*one, ones, dealt_folds(one[2], 4), half) for one in noisy]
+    losses = [np.log(2) if one is None else loss(one[1], each[2]) for one, each in zip(fitted, noisy, strict=True)]
+    assert np.mean(losses) > np.log(2) - 0.005
