@@ -33,11 +33,12 @@ def write_mixed(path: Path, n_rows: int) -> None:
     writer = None
     for start in range(0, n_rows, CHUNK):
         n, rng = min(CHUNK, n_rows - start), np.random.default_rng(start)
-        y = rng.integers(0, N_CLASSES, n)
-        columns = {name: pa.array(rng.normal(y * 0.1, 1.0)) for name in NUMBERS}
+        y = rng.integers(0, N_CLASSES, n, dtype=np.int8)
+        columns = {name: pa.array(rng.standard_normal(n) + y * 0.1) for name in NUMBERS}
         for name in LABELS:
-            columns[name] = values.take(pa.array((rng.integers(0, N_VALUES, n) + y) % N_VALUES))
-        table = pa.table({**columns, "y": classes.take(pa.array(y))})
+            drawn = (rng.integers(0, N_VALUES, n, dtype=np.int8) + y) % N_VALUES
+            columns[name] = pa.DictionaryArray.from_arrays(drawn, values).cast(pa.string())
+        table = pa.table({**columns, "y": pa.DictionaryArray.from_arrays(y, classes).cast(pa.string())})
         writer = writer or parquet.ParquetWriter(path, table.schema, use_dictionary=[*LABELS, "y"])
         writer.write_table(table, row_group_size=1 << 18)
     if writer is not None:
@@ -46,10 +47,15 @@ def write_mixed(path: Path, n_rows: int) -> None:
 
 @contextmanager
 def _file(n_rows: int) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.parquet"
-        write_mixed(path, n_rows)
-        yield path
+    """A file of so many rows, kept for the next row of the bench that wants one of this size."""
+    folder = Path(tempfile.gettempdir()) / "naively-bench"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"rows-{n_rows}.parquet"
+    if not path.exists():
+        writing = path.with_suffix(".part")
+        write_mixed(writing, n_rows)
+        writing.rename(path)
+    yield path
 
 
 def group_by(path: Path) -> list[Any]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from naively._table.read import read_table
 from naively.errors import InputTypeError, NaivelyWarning, ParameterError, SchemaError
 from naively.families import Bernoulli, Categorical, Gaussian, Poisson
 from tests.models import textbook
@@ -376,3 +377,33 @@ def test_columns_that_are_called_alike_are_refused(name):
     frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=[name, name])
     with pytest.raises(SchemaError, match="Column names must be distinct"):
         textbook().fit(frame, [0, 1])
+
+
+@pytest.mark.parametrize("kind", ["?", "i1", "u2", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("wrap", [np.asarray, pd.Series], ids=["array", "series"])
+def test_arrays_in_a_dict_are_read_as_their_cells_are(kind, wrap):
+    cells = np.array([1, 0, 1, 1]).astype(kind)
+    if kind[0] == "f":
+        cells[0] = np.nan
+    given, listed = read_table({"x": wrap(cells)}), read_table({"x": cells.tolist()})
+    assert given.kinds == listed.kinds
+    np.testing.assert_array_equal(given.numbers(None, slice(None)), listed.numbers(None, slice(None)))
+    assert labels_of(given) == labels_of(listed)
+
+
+def labels_of(table):
+    """The type and the label of each cell of the first column; None where it is missing."""
+    codes, labels = table.labels(0)
+    return [None if code < 0 else (type(labels[code]), labels[code]) for code in codes]
+
+
+@pytest.mark.parametrize(
+    "cells", [np.full(3, np.nan), np.empty(0), np.ma.masked_array([1, 2, 3], [True, False, False])]
+)
+def test_arrays_in_a_dict_with_nothing_known_or_a_mask_are_read_as_lists(cells):
+    given, listed = (
+        read_table({"x": cells}),
+        read_table({"x": [None if cell is np.ma.masked else cell for cell in cells]}),
+    )
+    assert given.kinds == listed.kinds
+    np.testing.assert_array_equal(given.numbers(None, slice(None)), listed.numbers(None, slice(None)))

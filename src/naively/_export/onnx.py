@@ -9,6 +9,7 @@ import numpy as np
 
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
 from naively._export.sql_tables import intervals_of
+from naively.engines._gpu_formulas import polynomial
 from naively.errors import GapError, ParameterError
 from naively.families._date import TREND
 from naively.families._formulas import Node, formula_tree
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 FARTHEST_IN_FORMULA = 1e100
+MOST_CANCELLED = 1e6
+"""Parabolas are added up term by term where no more nats than this cancel: a millionth of a millionth is then lost."""
+
 OPERATORS = {
     "add": "Add",
     "subtract": "Sub",
@@ -168,8 +172,11 @@ class _Graph:
         shape = self.node("Concat", rows, self.whole(self.n_classes), axis=0)
         scores = self.node("Expand", self.constant(self.form.start[None, :]), shape)
         for kind, places in self._groups():
-            said = {"labels": self._labels, "intervals": self._intervals, "formula": self._formula}[kind](places)
-            scores = self.node("Add", scores, self.node("ReduceSum", said, self.whole(1), keepdims=0))
+            summed = self._parabolas(places) if kind == "formula" else None
+            if summed is None:
+                said = {"labels": self._labels, "intervals": self._intervals, "formula": self._formula}[kind](places)
+                summed = self.node("ReduceSum", said, self.whole(1), keepdims=0)
+            scores = self.node("Add", scores, summed)
         return scores
 
     def _groups(self) -> list[tuple[str, list[int]]]:
@@ -253,6 +260,28 @@ class _Graph:
             said = self.node("Add", said, self.node("Mul", along, slopes))
         return self._known(self._numbers(places), said, columns)
 
+    def _parabolas(self, places: list[int]) -> str | None:
+        """The evidence (rows, classes) of columns whose formulas are parabolas, by one product of matrices.
+
+        None where they are none, or where the terms of one would cancel.
+        """
+        columns = [self.form.columns[place] for place in places]
+        found = [_parabola(column) for column in columns]
+        if any(one is None for one in found):
+            return None
+        anchors, terms = zip(*[one for one in found if one is not None], strict=True)
+        x = self._numbers(places)
+        odd = self._odd(x, columns)
+        away = self.node("Sub", x, self.constant(np.array([anchors])))
+        held = self.node("Clip", away, self.constant(-FARTHEST_IN_FORMULA), self.constant(FARTHEST_IN_FORMULA))
+        held = self.node("Where", odd, self.constant(0.0), held)
+        missing = self.node("Cast", odd, to=self.onnx.TensorProto.DOUBLE)
+        factors = self.node("Concat", self.node("Mul", held, held), held, missing, axis=1)
+        constants, slopes, curves = (np.stack(part) for part in zip(*terms, strict=True))
+        absent = np.stack([column.missing for column in columns]) - constants
+        said = self.node("MatMul", factors, self.constant(np.concatenate([curves, slopes, absent])))
+        return self.node("Add", said, self.constant(constants.sum(axis=0)))
+
     def _formula(self, places: list[int]) -> str:
         columns = [self.form.columns[place] for place in places]
         parameters = {
@@ -298,12 +327,17 @@ class _Graph:
 
     def _known(self, x: str, said: str, columns: Sequence[ColumnTable]) -> str:
         """The evidence of cells that hold a number which the model would take, and that of missing cells."""
+        missing = np.stack([column.missing for column in columns])
+        odd = self.node("Unsqueeze", self._odd(x, columns), self.whole(2))
+        return self.node("Where", odd, self.constant(missing), said)
+
+    def _odd(self, x: str, columns: Sequence[ColumnTable]) -> str:
+        """Where cells are missing, or hold what the model would refuse, (rows, columns)."""
         odd = self.node("Or", self.node("IsNaN", x), self.node("IsInf", x))
         if any(column.least is not None for column in columns):
             least = np.array([[-np.inf if column.least is None else column.least for column in columns]])
             odd = self.node("Or", odd, self.node("Less", x, self.constant(least)))
-        missing = np.stack([column.missing for column in columns])
-        return self.node("Where", self.node("Unsqueeze", odd, self.whole(2)), self.constant(missing), said)
+        return odd
 
     # -- the decision -------------------------------------------------------------------------------------------------
 
@@ -321,6 +355,30 @@ class _Graph:
         while name in taken:
             name = f"_{name}"
         return name
+
+
+def _parabola(column: ColumnTable) -> tuple[float, list[FloatArray]] | None:
+    """A number near the tops of a column's parabolas, and their terms from there, (classes,) each; None if unfit."""
+    if column.contrast is not None:
+        return None
+    node = formula_tree(column.table["formula"], column.table["parameters"])
+    shape = np.zeros(len(column.missing))
+
+    def terms_from(anchor: float) -> list[FloatArray] | None:
+        with np.errstate(all="ignore"):
+            terms = polynomial(node, anchor)
+        terms = None if terms is None else [term + shape for term in terms]
+        return terms if terms is not None and np.isfinite(terms).all() else None
+
+    terms = terms_from(0.0)
+    if terms is None:
+        return None
+    bent = terms[2] != 0
+    tops = -terms[1][bent] / (2 * terms[2][bent])
+    anchor = float(np.mean(tops)) if len(tops) else 0.0
+    terms = terms_from(anchor)
+    cancelled = np.abs(terms[2][bent]) * (tops - anchor) ** 2 if terms is not None else np.array([np.inf])
+    return None if terms is None or cancelled.max(initial=0.0) > MOST_CANCELLED else (anchor, terms)
 
 
 def _is_text(column: ColumnTable) -> bool:

@@ -43,6 +43,9 @@ PROSE_CHARACTERS = 500
 is distinct, and such a share of the words does not begin with a capital (unless it is all capitals). No more than so
 many characters of a cell are looked at."""
 
+NUMBERS = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")))
+"""The types of arrays whose cells are numbers or booleans of a common size."""
+
 SMALL_FRAME = 1 << 18
 """A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
 
@@ -298,8 +301,19 @@ def _mapping_table(columns: Mapping[Any, Any]) -> Table:
     lengths = {len(_checked_column(name, values)) for name, values in columns.items()}
     if len(lengths) > 1:
         raise InputError(f"The columns of X must have equal lengths, got lengths {sorted(lengths)}.")
-    read = [object_column(_checked_name(name), object_array(values)) for name, values in columns.items()]
+    read = [_mapping_column(_checked_name(name), values) for name, values in columns.items()]
     return ColumnsTable(read, lengths.pop() if lengths else 0)
+
+
+def _mapping_column(name: str, values: Any) -> Column:
+    """A column of a dict: arrays of numbers and booleans are taken as they are, all else cell by cell."""
+    array = values.to_numpy() if is_series(values) and isinstance(values.dtype, np.dtype) else values
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        return object_column(name, object_array(values))
+    if array.dtype not in NUMBERS or not len(array) or (array[0] != array[0] and np.isnan(array).all()):
+        return object_column(name, object_array(values))
+    kind: Kind = "truth" if array.dtype.kind == "b" else "number"
+    return Column(name, kind, lambda: array, lambda: encode_array(array, f"Column {name!r}"))
 
 
 def _checked_column(name: Any, values: Any) -> Any:
