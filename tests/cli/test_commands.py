@@ -121,7 +121,7 @@ def test_evaluate_without_held_out_rows():
     shown = json.loads(naively("evaluate", "m.json", "--loo", "--json").stdout)
     assert shown["measures"]["accuracy"]["value"] > 0.9
     assert "needs DATA" in naively("evaluate", "m.json", code=1).stderr
-    assert "needs either" in naively("evaluate", "m.json", "test.csv", "--loo", code=1).stderr
+    assert "Leave out test.csv" in naively("evaluate", "m.json", "test.csv", "--loo", code=1).stderr
 
 
 def test_compare_shows_the_recipes():
