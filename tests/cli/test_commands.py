@@ -120,8 +120,8 @@ def test_evaluate_without_held_out_rows():
     naively("fit", "train.csv", "-t", "species", "-o", "m.json", "-q", "--recipe", "fast")
     shown = json.loads(naively("evaluate", "m.json", "--loo", "--json").stdout)
     assert shown["measures"]["accuracy"]["value"] > 0.9
-    assert "needs either" in naively("evaluate", "m.json", code=1).stderr
-    assert "needs either" in naively("evaluate", "m.json", "test.csv", "--loo", code=1).stderr
+    assert "needs DATA" in naively("evaluate", "m.json", code=1).stderr
+    assert "Leave out test.csv" in naively("evaluate", "m.json", "test.csv", "--loo", code=1).stderr
 
 
 def test_compare_shows_the_recipes():
@@ -428,6 +428,45 @@ def test_a_scorecard_that_cannot_be_is_refused():
         (["two.json", "--pdo", "0"], "pdo must be above 0"),
     ):
         assert message in naively("scorecard", *arguments, code=1).stderr
+
+
+@pytest.mark.usefixtures("fitted")
+def test_leaving_one_out_takes_the_rows_that_were_learnt():
+    from naively.analysis._measures import confusion
+
+    model = load("m.json")
+    found = json.loads(naively("evaluate", "m.json", "train.csv", "--loo", "--json").stdout)
+    codes = np.searchsorted(model.classes_, TRAIN["species"])
+    left_out = model.loo(TRAIN.reset_index(drop=True), "species")
+    assert found["confusion"] == confusion(left_out, codes, np.ones(len(codes))).tolist()
+    assert "keeps no rows. Name the file" in naively("evaluate", "m.json", "--loo", code=1).stderr
+    assert "needs DATA" in naively("evaluate", "m.json", code=1).stderr
+    naively("fit", "train.csv", "-t", "species", "-o", "kept.json", "-q", "--recipe", "fast")
+    assert "Leave out train.csv" in naively("evaluate", "kept.json", "train.csv", "--loo", code=1).stderr
+
+
+def test_rows_that_are_alike_are_counted(folder):
+    TRAIN[["island", "sex", "species"]].to_csv(folder / "alike.csv", index=False)
+    naively("fit", "alike.csv", "-t", "species", "-o", "alike.json", "-q", "--recipe", "fast")
+    assert "rows, which count as 172" in naively("evaluate", "alike.json", "--loo").stdout
+
+
+def test_what_is_said_after_fit(folder):
+    (folder / "one.csv").write_text("a,b\n1,x\n2,x\n")
+    said = naively("fit", "one.csv", "-t", "b", "-o", "one.json").stderr
+    assert "2 rows, 1 column," in said
+    assert "one class only" in said
+
+
+def test_a_file_that_is_no_text_is_told_apart(folder):
+    (folder / "b.csv").write_bytes(b"PAR1\x00\x01\x02")
+    assert "b.csv is no text" in naively("fit", "b.csv", "-t", "y", code=1).stderr
+
+
+@pytest.mark.usefixtures("two_species")
+def test_errors_advise_in_options():
+    naively("fit", "two.csv", "-t", "species", "-o", "two.json", "-q", "--recipe", "strong")
+    assert "Use --recipe auto" in naively("scorecard", "two.json", code=1).stderr
 
 
 @pytest.mark.usefixtures("fitted")

@@ -9,6 +9,7 @@ import pytest
 from naively import NaiveBayes
 from naively.demo import penguins
 from naively.errors import GapError, InputError, ParameterError
+from naively.families import Joint
 
 
 def two_species():
@@ -87,3 +88,13 @@ def test_what_is_refused():
         model.scorecard(pdo=0)
     with pytest.raises(GapError, match="moments"):
         NaiveBayes("textbook").fit(rows, y).scorecard()
+
+
+@pytest.mark.parametrize(
+    "model", [NaiveBayes("strong"), NaiveBayes("textbook", factors=[Joint("a", "b")])], ids=["strong", "joint"]
+)
+def test_models_in_which_columns_depend_on_each_other_have_no_card(model):
+    rng = np.random.default_rng(0)
+    X = {"a": rng.choice(["x", "y"], 60).tolist(), "b": rng.choice(["u", "v"], 60).tolist()}
+    with pytest.raises(GapError, match="reads several columns at once"):
+        model.fit(X, rng.integers(0, 2, 60)).scorecard()

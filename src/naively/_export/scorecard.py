@@ -230,6 +230,7 @@ def scorecard(model: NaiveBayes, good: Any, pdo: Any, base: Any, odds: Any, n_bi
             raise ParameterError(f"{name} must be above 0, got {value!r}.")
     require_number("base", base, at_least=-LARGEST_PARAMETER)
     require_whole("n_bins", n_bins)
+    _refuse_not_additive(model)
     first, second = _two_classes(model, good)
     places = [model.classes_.tolist().index(label) for label in (first, second)]
     held = values_by_column(model.statistics_)
@@ -239,6 +240,18 @@ def scorecard(model: NaiveBayes, good: Any, pdo: Any, base: Any, odds: Any, n_bi
     factor = pdo / math.log(2)
     start = _log_odds(model, {name: [None] for name in model.schema_.names}, None, places)[0]
     return Scorecard(tuple(columns), first, second, factor, base - factor * math.log(odds), start, rounded)
+
+
+def _refuse_not_additive(model: NaiveBayes) -> None:
+    """Refuse models in which what a value is worth depends on other columns: no points would add up."""
+    scorer, _ = model._estimated()
+    if not scorer.is_additive or any(factor.joins for factor in scorer.factors):
+        reason = "reads several columns at once"
+        raise GapError(
+            f"The model has no card: it {reason}, so what a value is worth depends on other columns. Use "
+            "recipe='auto', and no factors.",
+            reason,
+        )
 
 
 def _two_classes(model: NaiveBayes, good: Any) -> tuple[Any, Any]:

@@ -66,7 +66,14 @@ class Evaluation(Result):
 
     def _shown(self) -> Shown:
         shown = super()._shown()
-        return shown._replace(title=f"{self.n_rows:,} rows", note=self._confusion_text())
+        return shown._replace(title=self.title, note=self._confusion_text())
+
+    @property
+    def title(self) -> str:
+        """How many rows were judged, and what they count together, if it is another number."""
+        weight = float(self.confusion.sum())
+        counted = "" if round(weight) == self.n_rows else f", which count as {weight:,.6g}"
+        return f"{self.n_rows:,} rows{counted}"
 
     def _confusion_text(self) -> str:
         labels = [str(label) for label in self.classes.tolist()]

@@ -27,6 +27,7 @@ from naively.errors import ParameterError
 if TYPE_CHECKING:
     from naively import NaiveBayes
     from naively._table.table import Table
+    from naively.analysis._evaluation import Evaluation
 
 REASONS = 3
 """So many columns are named as reasons of an answer."""
@@ -145,7 +146,13 @@ def evaluate(
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Rows that were held out; or --loo.")] = None,
     target: Target = None,
     weights: Weights = None,
-    loo: Annotated[bool, typer.Option("--loo", help="Without DATA: judge the kept rows, each by the others.")] = False,
+    loo: Annotated[
+        bool,
+        typer.Option(
+            "--loo",
+            help="Judge rows that were learnt, each by the others: the kept ones; of a textbook model, those of DATA.",
+        ),
+    ] = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     as_json: AsJson = False,
@@ -155,16 +162,20 @@ def evaluate(
     from naively.cli._models import load_model, source_for, target_of
     from naively.cli._reading import require_column
 
-    if (data is None) != loo:
-        raise ParameterError("evaluate needs either DATA, rows that were held out, or --loo.")
+    if data is None and not loo:
+        raise ParameterError("evaluate needs DATA, rows that were held out, or --loo.")
     learnt = load_model(model)
+    if loo:
+        _require_loo(learnt, model, data)
     if data is None:
         evaluation = measure(learnt)
     else:
         source = source_for(learnt, data, delimiter, encoding)
         table, name = source.table(), target or target_of(learnt)
-        require_column(name, list(table.names), source.shown, "--target")
-        evaluation = measure(learnt, table, name, weights)
+        for column, option in ((name, "--target"), (weights, "--weights")):
+            if column is not None:
+                require_column(column, list(table.names), source.shown, option)
+        evaluation = _left_out(learnt, table, name, weights) if loo else measure(learnt, table, name, weights)
     if as_json:
         measures = {one.pop("measure"): one for one in records(evaluation)}
         confusion = {"classes": evaluation.classes, "confusion": evaluation.confusion}
@@ -174,6 +185,32 @@ def evaluate(
 
     for part in evaluation_tables(evaluation):
         console().print(part)
+
+
+def _require_loo(model: NaiveBayes, path: str, data: str | None) -> None:
+    """Refuse --loo of rows that the model does not have, or of others than those that it has."""
+    if model.statistics_.kept is None and data is None:
+        raise ParameterError(
+            f"--loo: a model of the recipe {model.recipe} keeps no rows. Name the file that it has learnt: naively "
+            f"evaluate {path} DATA --loo."
+        )
+    if model.statistics_.kept is not None and data is not None:
+        raise ParameterError(
+            f"--loo judges the rows that a model of the recipe {model.recipe} has kept. Leave out {data}, or --loo."
+        )
+
+
+def _left_out(model: NaiveBayes, table: Table, target: str, weights: str | None) -> Evaluation:
+    """How good the answers for rows that were learnt are, each by the others."""
+    import numpy as np
+
+    from naively._table.target import read_rows
+    from naively.analysis._evaluation import evaluated
+
+    _, classes, codes, weight = read_rows(table, target, weights)
+    log_proba, known = model.loo(table, target, weights), model.classes_.tolist()
+    places = np.array([known.index(label) for label in classes.tolist()])
+    return evaluated(log_proba, places[codes], weight, model.classes_)
 
 
 @app.command(rich_help_panel=ANSWER)

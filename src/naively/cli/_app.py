@@ -51,7 +51,7 @@ class Group(TyperGroup):
                 lacking = isinstance(error, ImportError) and "pip install 'naively[" not in str(error)
                 if lacking or isinstance(error, BrokenPipeError):
                     raise
-                typer.echo(f"naively: {error}", err=True)
+                typer.echo(f"naively: {in_options(str(error))}", err=True)
                 raise typer.Exit(1) from error
 
 
@@ -67,8 +67,13 @@ def in_options(advice: str) -> str:
     --------
     >>> in_options("Leave them out: ignore=['client id', 'key']. naively.check(X, y) lists it all.")
     "Leave them out: --ignore 'client id' --ignore 'key'. naively check lists it all."
+    >>> in_options("Leave it out (ignore=[...]), use recipe='auto', or say families={'zip': 'categorical'}.")
+    "Leave it out (--ignore COLUMN), use --recipe auto, or say --families 'zip=categorical'."
     """
-    options = re.sub(r"ignore=\[(.*?)\](?=[.\s]|$)", lambda found: _each("--ignore", found[1]), advice)
+    options = advice.replace("ignore=[...]", "--ignore COLUMN")
+    options = re.sub(r"ignore=\[(.*?)\](?=[.\s]|$)", lambda found: _each("--ignore", found[1]), options)
+    options = re.sub(r"recipe='(\w+)'", r"--recipe \1", options)
+    options = re.sub(r"families=\{[\"'](.+?)[\"']: [\"'](\w+)[\"']\}", r"--families '\1=\2'", options)
     return re.sub(r"(naively|model)\.check\(.*?\)", "naively check", options)
 
 

@@ -93,7 +93,7 @@ def as_python(
     """Write a model as one Python file that needs the standard library alone."""
     from naively.cli._models import load_model
 
-    _write(output, load_model(model).to_python())
+    _write(output, load_model(model).to_python(), "The module")
 
 
 @app.command(rich_help_panel=EXPORT)
@@ -111,7 +111,7 @@ def sql(
 
     named = tuple(table.split("."))
     made = load_model(model).to_sql(named[0] if len(named) == 1 else named, dialect, keep=keep or ())
-    _write(output, made.script())
+    _write(output, made.script(), "The script")
 
 
 @app.command(rich_help_panel=EXPORT)
@@ -126,14 +126,16 @@ def onnx(
     _require_folder(output)
     graph = load_model(model).to_onnx(missing=missing)
     Path(output).write_bytes(graph.SerializeToString())
+    say(f"The graph is in {output}.")
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, text: str, what: str) -> None:
     if path == "-":
         typer.echo(text, nl=not text.endswith("\n"))
         return
     _require_folder(path)
     Path(path).write_text(text, encoding="utf-8")
+    say(f"{what} is in {path}.")
 
 
 def _require_folder(path: str) -> None:

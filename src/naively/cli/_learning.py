@@ -184,6 +184,10 @@ def _look_at(model: NaiveBayes, table: Table, target: str) -> None:
         warn_of_learnt(model.schema_, model.statistics_, rows, classes, codes)
 
 
+def _counted(weight: float) -> str:
+    return f"{weight:,.0f}" if weight.is_integer() else f"{weight:,.6g}"
+
+
 def _by_column(given: list[str] | None, option: str, form: str) -> dict[str, str]:
     """What an option says of columns, each written as COLUMN=WORD."""
     words = {}
@@ -224,9 +228,12 @@ def _report(model: NaiveBayes, path: str, as_json: bool, quiet: bool) -> None:
     if as_json:
         show_json({"model": path, "rows": sum(counts.values()), "classes": counts, "columns": columns})
         return
-    shown = ", ".join(f"{label} {count:g}" for label, count in list(counts.items())[:8])
+    shown = ", ".join(f"{label} {_counted(count)}" for label, count in list(counts.items())[:8])
     more = f" and {len(counts) - 8} more" if len(counts) > 8 else ""
-    say(f"{sum(counts.values()):,.0f} rows, {len(columns)} columns, classes: {shown}{more}", quiet)
+    read = f"{len(columns)} column{'s' * (len(columns) != 1)}"
+    say(f"{sum(counts.values()):,.0f} rows, {read}, classes: {shown}{more}", quiet)
+    if len(counts) == 1:
+        say("There is one class only, so the answer will always be the same.", quiet)
     for name, sign in (model.monotone or {}).items():
         say(f"The odds of {model.classes_[-1]} never {'fall' if sign > 0 else 'rise'} as {name} rises.", quiet)
     say(f"The model is in {path}; naively show {path} tells more.", quiet)

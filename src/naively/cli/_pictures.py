@@ -39,13 +39,13 @@ def bar(share: float) -> str:
 
 def evaluation_tables(evaluation: Evaluation) -> Iterator[Any]:
     """The measures, and the confusion."""
-    table = Table("measure", box=box.SIMPLE_HEAD, title=f"{evaluation.n_rows:,} rows", title_justify="left")
+    table = Table("measure", box=box.SIMPLE_HEAD, title=evaluation.title, title_justify="left")
     for name in ("value", "95 % interval", "without the columns"):
         table.add_column(name, justify="right")
     for name, (value, low, high) in evaluation.measures.items():
         known = value == value
         interval = f"{low:.4f} to {high:.4f}" if known else ""
-        base = evaluation.baseline[name]
+        value, base = round(value, 4) + 0.0, evaluation.baseline[name]
         table.add_row(NAMES[name], f"[bold]{value:.4f}[/]" if known else "", interval, as_cell(round(base, 4)))
     yield table
     labels = [escape(str(label)) for label in evaluation.classes.tolist()]

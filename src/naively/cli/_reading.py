@@ -72,7 +72,7 @@ class Source:
                 yield from _json_lines(self, text, rows) if lines else _csv(self, text, rows)
             except UnicodeDecodeError as error:
                 raise InputError(
-                    f"{self.shown}: byte {error.start} is no {error.encoding}. Name its encoding: --encoding cp1252, "
+                    f"{self.shown}: byte {error.start} is no {text.encoding}. Name its encoding: --encoding cp1252, "
                     "for example."
                 ) from None
 
@@ -91,12 +91,9 @@ def require_file(path: str) -> None:
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder, not a file.")
     folder = Path(path).parent
-    near = (
-        get_close_matches(Path(path).name, [one.name for one in folder.iterdir()], cutoff=0.75)
-        if folder.is_dir()
-        else []
-    )
-    raise InputError(f"There is no file {path}.{did_you_mean([str(folder / name) for name in near])}")
+    by_stem = {one.name.split(".")[0]: str(one) for one in folder.iterdir()} if folder.is_dir() else {}
+    near = get_close_matches(Path(path).name.split(".")[0], by_stem, cutoff=0.75)  # most end alike, which says nothing
+    raise InputError(f"There is no file {path}.{did_you_mean([by_stem[stem] for stem in near])}")
 
 
 def require_column(name: str, columns: Sequence[str], source: str, option: str) -> None:
@@ -127,6 +124,11 @@ def _encoding(start: bytes, shown: str) -> str:
     """The encoding of a file that begins like this: by its mark, UTF-8, or what Windows writes."""
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
+    if b"\0" in start:
+        raise InputError(
+            f"{shown} is no text, as CSV and JSON lines are. Parquet files are known by their names, which end in "
+            ".parquet; UTF-16 without a mark must be named: --encoding utf-16-le."
+        )
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start, final=False)  # the last character may be cut
     except UnicodeDecodeError:
