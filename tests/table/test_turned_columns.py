@@ -15,4 +15,5 @@ def test_columns_are_those_of_the_block(n_rows, positions, order, dtype):
     table, chosen, rows = ArrayTable(values), np.array(positions, dtype=np.int64), slice(n_rows // 3, n_rows)
     columns = table.numbers_by_column(chosen, rows)
     assert all(column.flags.c_contiguous and column.dtype == np.float64 for column in columns)
-    np.testing.assert_array_equal(np.array(columns).reshape(len(positions), -1).T, table.numbers(chosen, rows))
+    block = table.numbers(chosen, rows)
+    np.testing.assert_array_equal(np.reshape(columns, block.T.shape), block.T)
