@@ -177,6 +177,10 @@ class Table:
         return whole_numbers(block)
 
 
+TURNED_ROWS = 1 << 11
+"""So many rows at a time are turned into columns: they stay in cache while their lines are read cell by cell."""
+
+
 def whole_numbers(block: FloatArray) -> IntArray:
     """Floats as int64, `NO_INTEGER` where missing and `NOT_WHOLE` where not whole."""
     in_range = np.abs(block) < LARGEST_EXACT
@@ -234,6 +238,18 @@ class ArrayTable(MatrixTable):
     def numbers(self, positions: IntArray | None, rows: slice) -> FloatArray:
         block: FloatArray = self._block(positions, rows, np.float64, np.nan)
         return block
+
+    def numbers_by_column(self, positions: IntArray, rows: slice) -> Sequence[FloatArray]:
+        block, absent = self.values[rows], positions < 0
+        first = int(positions[0]) if len(positions) else 0
+        in_a_row = bool((positions == np.arange(first, first + len(positions))).all()) and first >= 0
+        chosen: Any = slice(first, first + len(positions)) if in_a_row else positions
+        result = np.empty((len(positions), len(block)))
+        for start in range(0, len(block), TURNED_ROWS):
+            piece = slice(start, start + TURNED_ROWS)
+            result[:, piece] = block[piece, chosen].T
+        result[absent] = np.nan
+        return list(result)
 
     def cells(self, positions: IntArray | None, rows: slice) -> Cells:
         readable = is_addressable(self.values) and (positions is None or bool((positions >= 0).all()))

@@ -102,13 +102,22 @@ class Histogram:
     @classmethod
     @with_reference
     def of(
-        cls, values: FloatArray, codes: IntArray, n_classes: int, weights: FloatArray | None = None, cap: int = CAP
+        cls,
+        values: FloatArray,
+        codes: IntArray,
+        n_classes: int,
+        weights: FloatArray | None = None,
+        cap: int = CAP,
+        level: int | None = None,
     ) -> Histogram:
-        """Count rows: ``values`` (rows,) where NaN is ignored, class ``codes`` (rows,; negative: left out), weights."""
+        """Count rows: ``values`` (rows,) where NaN is ignored, class ``codes`` (rows,; negative: left out), weights.
+
+        The level, if given, is that of a histogram to which this one will be added: it need be no finer.
+        """
         if repays_compiler(len(values)):
             from naively._kernels.histogram import count_cells
 
-            level = _level_of_first(values, codes, weights, cap)  # of all rows it is no finer
+            level = level_of_first(values, codes, weights, cap) if level is None else level
             return within_cap(*count_cells(values, codes, n_classes, weights, cap, level), cap)
         observed = ~np.isnan(values) & (codes >= 0)
         if weights is not None:
@@ -261,8 +270,8 @@ def _finest_level(level: int, keys: IntArray, cap: int) -> int:
     return level + (int(merge_level[excess - 1]) if excess > 0 else 0)
 
 
-def _level_of_first(values: FloatArray, codes: IntArray, weights: FloatArray | None, cap: int) -> int:
-    """The level of the histogram of the first few rows that count."""
+def level_of_first(values: FloatArray, codes: IntArray, weights: FloatArray | None, cap: int) -> int:
+    """The level of the histogram of the first few rows that count; that of all rows is no finer."""
     few = slice(0, SAMPLE_ROWS)
     counts = ~np.isnan(values[few]) & (codes[few] >= 0)
     if weights is not None:
