@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 
 from naively._kernels import frozen, repays_compiler, with_reference
 from naively._weighing.softmax import best_temperature, log_loss
-from naively.families._curves import Curve
+from naively.families._curves import Curve, packed
 from naively.families._densities import log_gamma_ratio, scores_of_weights
 from naively.families._stacking import LEAST_DEVIATION
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -50,8 +50,13 @@ class Rescaling:
 
     @cached_property
     def curve(self) -> Curve:
-        """The same as a curve; the image of a missing value is NaN."""
+        """The images over the values; that of a missing value is NaN."""
         return Curve(self.knots, self.scores[None], np.array([np.nan]))
+
+    @cached_property
+    def packed_curve(self) -> tuple[AnyArray, ...]:
+        """The curve as the kernel reads it."""
+        return packed([self.curve])
 
 
 def normal_scores(values: FloatArray, weights: FloatArray) -> Rescaling | None:
@@ -73,11 +78,11 @@ def rescale(rescalings: Sequence[Rescaling], columns: Sequence[FloatArray]) -> F
     if not repays_compiler(sum(map(len, columns))):
         images = [change.curve.evidence(column) for change, column in zip(rescalings, columns, strict=True)]
         return np.concatenate(images, axis=1)
-    from naively._kernels.curves import add_curve
+    from naively._kernels.curves import add_curves
 
     result = np.zeros((len(columns), len(columns[0]), 1))
     for image, change, column in zip(result, rescalings, columns, strict=True):
-        add_curve(frozen(column), *change.curve.for_kernel, image)
+        add_curves(frozen(column[:, None]), *change.packed_curve, image)
     return np.ascontiguousarray(result[:, :, 0].T)
 
 
