@@ -301,8 +301,8 @@ def left_out_design(
     n_terms = n_values + len(indicators)
     n_cells = n_classes * len(codes) * n_terms
     evidence = np.empty((n_classes, len(codes), n_terms), dtype=np.float32 if n_cells > LARGE else np.float64)
-    place = 0
-    for parts in in_order(lambda source: source.leave_one_out(columns, codes, removed, folds), sources, n_threads):
+    place, at_once = 0, n_threads if n_classes <= MOST_CLASSES else 1  # of very many classes one column is much
+    for parts in in_order(lambda source: source.leave_one_out(columns, codes, removed, folds), sources, at_once):
         evidence[:, :, place : place + len(parts)] = np.moveaxis(parts, 0, 2)
         place += len(parts)
     for index, (column, table) in enumerate(indicators, start=n_values):

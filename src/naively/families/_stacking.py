@@ -198,7 +198,10 @@ class StackedColumn:
             shares = self.shares_without(folds.tables(codes, cells, self.odds.shape[1:]))[folds.of_rows].T
         mix = mixed_by_cell if self.odds.shape[1] > MANY_CLASSES else mixed_by_row
         said = mix(shares, self.odds, own, cells, codes)
-        return np.where(cells >= 0, said if self.shift is None else said + self.shift[:, cells], 0.0)
+        if self.shift is not None:
+            said += self.shift[:, cells]
+        said[:, cells < 0] = 0.0
+        return said
 
     def monotone(self, counts: FloatArray, sign: int) -> StackedColumn:
         """The column with the nearest evidence that rises (1) or falls (-1) from the first to the second class.
@@ -313,7 +316,9 @@ def mixed_by_cell(
     for rows in np.split(order, np.flatnonzero(np.diff(cells[order])) + 1):
         mixture[:, rows] = odds[:, :, cells[rows[0]]].T @ weight[:, rows] if len(rows) else 0.0
     mixture[codes, np.arange(len(cells))] = (weight * own).sum(axis=0)
-    return centred(np.log(np.maximum(mixture, TINY)))
+    said = np.log(np.maximum(mixture, TINY, out=mixture), out=mixture)  # in place: of many classes it is large
+    said -= said.mean(axis=0)
+    return said
 
 
 def centred(evidence: FloatArray) -> FloatArray:
