@@ -163,10 +163,9 @@ class Group:
         return np.split(numbered, _starts(self.trees)[1:])
 
     def kept(self, shrinkage: float) -> AnyArray:
-        """The nodes that are worth asking for: those whose parent has more rows than it is drawn by."""
-        return (self.totals[self.parents] > SMALLEST_PARENT * shrinkage) | (
-            self.parents == np.arange(len(self.parents))
-        )
+        """The roots, and the nodes whose parent has enough rows to be cut."""
+        kept: AnyArray = self.totals[self.parents] > SMALLEST_PARENT * shrinkage
+        return np.asarray(kept | (self.parents == np.arange(len(kept))))
 
     def held_out_sums(self, shrinkage: float) -> FloatArray:
         """The sums of the trees' class probabilities of the rows of the fold (rows, classes)."""

@@ -205,7 +205,7 @@ class Trees:
     def total(self, features: FloatArray) -> FloatArray:
         """The sum of the answers of all trees (rows, classes)."""
         result = np.zeros((len(features), self.values.shape[1]))
-        add = _compiled_total() if repays_compiler(len(features) * len(self.roots)) else reference_total
+        add: Any = _compiled_total() if repays_compiler(len(features) * len(self.roots)) else reference_total
         add(frozen(features), *self.for_walk, result)
         return result
 
