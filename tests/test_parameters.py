@@ -128,7 +128,6 @@ def probability_of_blue(smoothing):
         (Dirichlet([3.0, 1.0], "mean"), [3 / 6, 4 / 6]),
         ({"colour": 2.0}, [2 / 6, 3 / 6]),
         ({0: 2.0}, [2 / 6, 3 / 6]),
-        ({"size": 2.0}, [1 / 4, 2 / 4]),
     ],
 )
 def test_what_each_smoothing_means(smoothing, expected):
