@@ -423,9 +423,9 @@ def test_bad_rows(arguments, message):
 
 def test_progress_is_shown_when_it_takes_long(monkeypatch, capsys):
     monkeypatch.setattr("naively._common.progress.PATIENCE", 0.0)
-    quiet = tune(textbook(), X, Y, {"smoothing": [1, 2, 3]})
+    quiet = tune(textbook(), X, Y, {"prior_smoothing": [1, 2, 3]})
     assert capsys.readouterr().err == ""
-    loud = tune(textbook(), X, Y, {"smoothing": [1, 2, 3]}, progress=True)
+    loud = tune(textbook(), X, Y, {"prior_smoothing": [1, 2, 3]}, progress=True)
     assert "tuning" in capsys.readouterr().err
     assert (loud.scores["accuracy"] == quiet.scores["accuracy"]).all()
 
