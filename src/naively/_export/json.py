@@ -424,7 +424,7 @@ def _refuse_misfit(model: NaiveBayes) -> None:
         model._estimated()
         return
     families = model._checked_families(recipe)  # and no more: the weights are fitted when first asked for
-    model._refuse_meaningless(model.schema_.names, families, recipe)
+    model._refuse_unweighable(model.schema_.names, families, recipe)
     model._refuse_unread_smoothing(recipe)
     model._smoothings(model.schema_.names, recipe)
     if model.kept_rows is not None:
