@@ -31,7 +31,7 @@ RIDGE = 1.0
 SHARE_OF_FEATURES = 0.7
 
 MOST_ROWS_TO_CUT = 4096
-"""A partition is cut by so many rows, drawn anew for each, which also keeps partitions apart; all rows make its steps."""
+"""A partition is cut by so many rows, drawn anew for each, so that partitions differ; all rows make its steps."""
 
 LEAST_GAIN = 1e-5
 """Nats per row by which the left-out loss must fall below its least so far, to count as lower."""
