@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import threading
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,35 @@ def test_drift_is_found_in_files(folder: Path) -> None:
     assert all(change["p_value"] > 0.99 for change in unchanged)
     with pytest.raises(ParameterError, match=r"y and sample_weight come with rows, and `after` is a model"):
         drift.compare(model, model, "kind")
+
+
+@pytest.mark.parametrize("recipe", ["textbook", "auto"])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=st.lists(st.integers(0, 300), max_size=4), ending=st.sampled_from(ENDINGS), seed=st.integers(0, 99))
+def test_unlabelled_rows_of_files_and_streams_are_checked_as_one_table(
+    tmp_path_factory: pytest.TempPathFactory, recipe: str, cuts: list[int], ending: str, seed: int
+) -> None:
+    model = NaiveBayes(recipe).fit(make(300), "kind")
+    moved = make(300, seed).drop(columns="kind")
+    moved["size"] += seed
+    folder, bounds = tmp_path_factory.mktemp("rows"), sorted({0, 300, *cuts})
+    for place, (start, stop) in enumerate(pairwise(bounds)):
+        write(moved[start:stop], folder / f"{place}.{ending}", 100)
+    expected = by_column(drift.check(model, moved))
+    streams = (moved[start:stop] for start, stop in pairwise(bounds))
+    reader = pa.Table.from_pandas(moved, preserve_index=False).to_reader(50)
+    for source in (folder, [*folder.iterdir()], streams, reader):
+        pd.testing.assert_frame_equal(by_column(drift.check(model, source)), expected, rtol=1e-9, atol=1e-12)
+
+
+def by_column(found: drift.Checked) -> pd.DataFrame:
+    return pd.DataFrame(list(found)).set_index("column").sort_index()
+
+
+def test_one_unlabelled_row_of_a_stream_is_refused() -> None:
+    model = NaiveBayes("textbook").fit(make(300), "kind")
+    with pytest.raises(InputError, match="at least two rows"):
+        drift.check(model, iter([make(1)]))
 
 
 def test_a_list_of_texts_with_classes_is_no_list_of_paths() -> None:
