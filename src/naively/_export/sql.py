@@ -111,6 +111,7 @@ class _Writer:
     def written(self) -> SQLModel:
         """The query and its tables."""
         self.sums = [[self.dialect.number(float(start))] for start in self.form.start]
+        self._refuse_names_of_one_column()
         for place, column in enumerate(self.form.columns):
             if column.kind != "nothing" or column.missing.any():
                 self._add(place, column)
@@ -121,6 +122,18 @@ class _Writer:
         return SQLModel(query, statements, [".".join(table.name) for table in self.tables])
 
     # -- columns ------------------------------------------------------------------------------------------------------
+
+    def _refuse_names_of_one_column(self) -> None:
+        """Refuse columns that the database would take for one, and answer by the wrong one without a word."""
+        known: dict[str, str] = {}
+        for column in self.form.columns:
+            first = known.setdefault(self.dialect.known_as(column.name), column.name)
+            if first != column.name:
+                raise GapError(
+                    f"The columns {first!r} and {column.name!r} have one name in {self.dialect.name}. Rename one of "
+                    "them, here and there.",
+                    "are one name",
+                )
 
     def _add(self, place: int, column: ColumnTable) -> None:
         """Add what a column says to the sums of the classes."""
