@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -227,10 +228,38 @@ def test_a_bad_row_names_the_file_and_the_row_group(folder: Path) -> None:
         assert model.statistics_ is before
 
 
+@pytest.mark.parametrize("damaged", [0, 3, 4])
+def test_a_damaged_row_group_is_named(folder: Path, damaged: int) -> None:
+    path = folder / "b.parquet"
+    column = parquet.ParquetFile(path).metadata.row_group(damaged).column(0)
+    content = bytearray(path.read_bytes())
+    start = column.dictionary_page_offset or column.data_page_offset
+    content[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"b\.parquet, row group {damaged}: the file cannot be read: "):
+        NaiveBayes().fit(folder, "kind")
+
+
+def test_what_wants_a_table_says_who_takes_files_and_streams(folder: Path) -> None:
+    frame = make(300)[["size", "code", "kind"]]
+    model = NaiveBayes("textbook").fit(frame, "kind")
+    reader = pa.Table.from_pandas(frame).to_reader()
+    for source in (
+        str(folder / "a.parquet"),
+        folder / "a.parquet",
+        reader,
+        iter([frame]),
+        pl.from_pandas(frame).lazy(),
+    ):
+        for ask in (model.predict, model.predict_proba, model.explain, model.evidence):
+            with pytest.raises(InputTypeError, match=r"answered by model\.annotate\(X\)"):
+                ask(source)
+
+
 def test_a_damaged_file_is_named(folder: Path) -> None:
     content = (folder / "b.parquet").read_bytes()
     (folder / "b.parquet").write_bytes(content[:4] + bytes(2000) + content[2004:])
-    with pytest.raises(InputError, match=r"b\.parquet, row groups 0 to 4: the file cannot be read"):
+    with pytest.raises(InputError, match=r"b\.parquet, row group 0: the file cannot be read"):
         NaiveBayes().fit(folder, "kind")
     (folder / "b.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"b\.parquet: the file cannot be read"):
