@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from naively import NaiveBayes
+from naively._export.sql import probability_names
 from naively._export.sql_dialects import DIALECTS
 from naively.errors import GapError, ParameterError
 from tests.export.databases import duckdb_answers, sqlite_answers
@@ -131,6 +132,13 @@ def test_names_of_other_databases_are_gaps():
         for dialect in DIALECTS:
             with pytest.raises(GapError) if dialect in refused else nullcontext():
                 model.to_sql("t", dialect)
+
+
+@given(st.lists(st.text("aAä", min_size=1).map(lambda end: "ä" * 24 + end), min_size=1, max_size=15, unique=True))
+def test_columns_of_long_labels_are_told_apart_within_what_is_not_cut_off(labels):
+    for dialect in DIALECTS.values():
+        names = probability_names(labels, dialect)
+        assert len({dialect.known_as(name) for name in names}) == len(labels)
 
 
 def test_what_a_database_cannot_hold_is_a_gap():

@@ -376,7 +376,7 @@ class _Writer:
         other = dialect.literal(classes[-1])
         columns = [f"k{place} AS {dialect.name_of(name)}" for place, name in enumerate(self.keep)]
         columns.append(f"{f'CASE {cases} ELSE {other} END' if cases else other} AS prediction")
-        names = probability_names(classes, self.keep)
+        names = probability_names(classes, dialect, self.keep)
         columns += [f"o{code} / ({total}) AS {dialect.name_of(name)}" for code, name in enumerate(names)]
         stages, chosen = ",\n".join(self.stages), ",\n  ".join(columns)
         return f"WITH {stages}\nSELECT\n  {chosen}\nFROM {last}"
@@ -404,25 +404,25 @@ OPERATIONS = {
 }
 
 
-def probability_names(classes: Sequence[Any], keep: Sequence[str] = ()) -> list[str]:
-    """The names of the columns of probabilities, distinct where case does not count.
+def probability_names(classes: Sequence[Any], dialect: Dialect, keep: Sequence[str] = ()) -> list[str]:
+    """The names of the columns of probabilities, distinct where case, or what a database cuts off, does not count.
 
     Examples
     --------
-    >>> probability_names(["a", "A", "b"])
+    >>> probability_names(["a", "A", "b"], dialect_of("duckdb"))
     ['probability_a', 'probability_A_2', 'probability_b']
     """
     names: list[str] = []
     taken = {"prediction"}
     for name in keep:
-        if name.casefold() in taken:
+        if dialect.known_as(name).casefold() in taken:
             raise ParameterError(f"keep names {name!r}, but a column of the answer is called so. Rename it in a view.")
-        taken.add(name.casefold())
+        taken.add(dialect.known_as(name).casefold())
     for label in classes:
         name, number = f"probability_{label}", 1
-        while name.casefold() in taken:
+        while dialect.known_as(name).casefold() in taken:
             number += 1
-            name = f"probability_{label}_{number}"
-        taken.add(name.casefold())
+            name = dialect.numbered(f"probability_{label}", number)
+        taken.add(dialect.known_as(name).casefold())
         names.append(name)
     return names

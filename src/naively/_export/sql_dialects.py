@@ -15,6 +15,9 @@ from naively.typing import Label
 TINIEST = 1e-100
 """PostgreSQL raises an error where a product underflows: constants nearer to zero than this are zero there."""
 
+LONGEST_NAME = 63
+"""PostgreSQL cuts names after so many bytes."""
+
 ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
@@ -78,6 +81,10 @@ class Dialect:
     def known_as(self, name: str) -> str:
         """What a database knows a column by: where two names give the same, it takes them for one column."""
         return name.translate(ASCII_LOWER)
+
+    def numbered(self, name: str, number: int) -> str:
+        """A name with a number behind it, which a database must not cut off."""
+        return f"{name}_{number}"
 
     def literal(self, value: Label) -> str:
         """A label as a literal."""
@@ -168,7 +175,11 @@ class PostgreSQL(Dialect):
     }
 
     def known_as(self, name: str) -> str:
-        return name.encode()[:63].decode(errors="ignore")
+        return name.encode()[:LONGEST_NAME].decode(errors="ignore")
+
+    def numbered(self, name: str, number: int) -> str:
+        room = LONGEST_NAME - len(f"_{number}")
+        return super().numbered(name.encode()[:room].decode(errors="ignore"), number)
 
     def number(self, value: float) -> str:
         value = 0.0 if abs(value) < TINIEST else value
