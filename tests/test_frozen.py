@@ -103,6 +103,9 @@ def test_a_frozen_model_learns_nothing(model):
     ):
         with pytest.raises(FrozenError, match="only answers"):
             learn()
+    for learn in ("learn_one", "forget_one"):
+        with pytest.raises(FrozenError, match=f"^{learn}: this model only answers"):
+            getattr(frozen, learn)({name: cells[0] for name, cells in ROWS.items()}, Y[0])
     assert np.array_equal(frozen.predict_proba(NEW), before)
     assert not frozen.fit(ROWS, Y).frozen_
 

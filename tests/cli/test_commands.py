@@ -384,6 +384,16 @@ def test_models_of_other_tables_are_not_merged(fitted):
     assert "no column in common" in naively("merge", "m.json", "other.json", "-o", "sum.json", code=1).stderr
 
 
+def test_a_model_that_cannot_be_merged_is_named(folder):
+    for name, cells in (("one", "1 2"), ("two", "3 4"), ("odd", "a b")):
+        rows = "".join(f"{cell},{kind}\n" for cell, kind in zip(cells.split(), "uv", strict=True))
+        (folder / f"{name}.csv").write_text(f"x,y\n{rows}")
+        naively("fit", f"{name}.csv", "-t", "y", "--recipe", "textbook", "-o", f"{name}.json", "-q")
+    refused = naively("merge", "one.json", "two.json", "odd.json", "-o", "sum.json", code=1).stderr
+    assert "odd.json cannot be added to what is before it: Column 'x' does not fit" in " ".join(refused.split())
+    assert not (folder / "sum.json").exists()
+
+
 @pytest.fixture
 def two_species(folder):
     FRAME[FRAME["species"] != "Gentoo"].to_csv(folder / "two.csv", index=False)

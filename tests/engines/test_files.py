@@ -4,11 +4,13 @@ import gzip
 import json
 import re
 import threading
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -140,6 +142,35 @@ def test_drift_is_found_in_files(folder: Path) -> None:
         drift.compare(model, model, "kind")
 
 
+@pytest.mark.parametrize("recipe", ["textbook", "auto"])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=st.lists(st.integers(0, 300), max_size=4), ending=st.sampled_from(ENDINGS), seed=st.integers(0, 99))
+def test_unlabelled_rows_of_files_and_streams_are_checked_as_one_table(
+    tmp_path_factory: pytest.TempPathFactory, recipe: str, cuts: list[int], ending: str, seed: int
+) -> None:
+    model = NaiveBayes(recipe).fit(make(300), "kind")
+    moved = make(300, seed).drop(columns="kind")
+    moved["size"] += seed
+    folder, bounds = tmp_path_factory.mktemp("rows"), sorted({0, 300, *cuts})
+    for place, (start, stop) in enumerate(pairwise(bounds)):
+        write(moved[start:stop], folder / f"{place}.{ending}", 100)
+    expected = by_column(drift.check(model, moved))
+    streams = (moved[start:stop] for start, stop in pairwise(bounds))
+    reader = pa.Table.from_pandas(moved, preserve_index=False).to_reader(50)
+    for source in (folder, [*folder.iterdir()], streams, reader):
+        pd.testing.assert_frame_equal(by_column(drift.check(model, source)), expected, rtol=1e-9, atol=1e-12)
+
+
+def by_column(found: drift.Checked) -> pd.DataFrame:
+    return pd.DataFrame(list(found)).set_index("column").sort_index()
+
+
+def test_one_unlabelled_row_of_a_stream_is_refused() -> None:
+    model = NaiveBayes("textbook").fit(make(300), "kind")
+    with pytest.raises(InputError, match="at least two rows"):
+        drift.check(model, iter([make(1)]))
+
+
 def test_a_list_of_texts_with_classes_is_no_list_of_paths() -> None:
     model = NaiveBayes("textbook").fit(["see a.csv", "see b.parquet"], ["x", "y"])
     assert model.n_features_in_ == 1
@@ -197,10 +228,38 @@ def test_a_bad_row_names_the_file_and_the_row_group(folder: Path) -> None:
         assert model.statistics_ is before
 
 
+@pytest.mark.parametrize("damaged", [0, 3, 4])
+def test_a_damaged_row_group_is_named(folder: Path, damaged: int) -> None:
+    path = folder / "b.parquet"
+    column = parquet.ParquetFile(path).metadata.row_group(damaged).column(0)
+    content = bytearray(path.read_bytes())
+    start = column.dictionary_page_offset or column.data_page_offset
+    content[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"b\.parquet, row group {damaged}: the file cannot be read: "):
+        NaiveBayes().fit(folder, "kind")
+
+
+def test_what_wants_a_table_says_who_takes_files_and_streams(folder: Path) -> None:
+    frame = make(300)[["size", "code", "kind"]]
+    model = NaiveBayes("textbook").fit(frame, "kind")
+    reader = pa.Table.from_pandas(frame).to_reader()
+    for source in (
+        str(folder / "a.parquet"),
+        folder / "a.parquet",
+        reader,
+        iter([frame]),
+        pl.from_pandas(frame).lazy(),
+    ):
+        for ask in (model.predict, model.predict_proba, model.explain, model.evidence):
+            with pytest.raises(InputTypeError, match=r"answered by model\.annotate\(X\)"):
+                ask(source)
+
+
 def test_a_damaged_file_is_named(folder: Path) -> None:
     content = (folder / "b.parquet").read_bytes()
     (folder / "b.parquet").write_bytes(content[:4] + bytes(2000) + content[2004:])
-    with pytest.raises(InputError, match=r"b\.parquet, row groups 0 to 4: the file cannot be read"):
+    with pytest.raises(InputError, match=r"b\.parquet, row group 0: the file cannot be read"):
         NaiveBayes().fit(folder, "kind")
     (folder / "b.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"b\.parquet: the file cannot be read"):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively import NaiveBayes
+from naively import NaiveBayes, drift
 from naively._table.read import read_table
 from naively.engines._lazy import lazy_statistics
 from naively.engines._lazy_head import first_rows, head_table
@@ -320,6 +320,25 @@ def test_an_engine_that_fails_says_so_and_the_model_stays(as_lazy):
     with pytest.raises(InputError, match=r"duckdb could not answer.*out of order"):
         model.fit(relation, "class")
     assert model.statistics_ is before
+
+
+def test_an_engine_that_fails_while_rows_come_says_so(as_lazy, caplog):
+    lazy = as_lazy(pa.table({"x": ["1", "2", "three"], "class": ["a", "b", "b"]}))
+    broken = nw.from_native(lazy).with_columns(nw.col("x").cast(nw.Float64)).to_native()
+    model = NaiveBayes("textbook").fit({"x": [1.0, 2.0]}, ["a", "b"])
+    asked = [lambda: model.score(broken, "class"), lambda: model.loo(broken, "class")]
+    with caplog.at_level("DEBUG", "naively"):
+        for ask in [*asked, lambda: drift.check(model, broken)]:
+            caplog.clear()
+            with pytest.raises(InputError, match=r"^(polars|duckdb) could not answer \(rows, .* at a time\): .*three"):
+                ask()
+            assert [record.levelname for record in caplog.records] == ["INFO", "DEBUG"]  # in words, and as it was sent
+
+
+def test_unlabelled_rows_of_a_lazy_frame(as_lazy):
+    table = arrow_table(odd_rows())
+    model = NaiveBayes("textbook").fit(table, "class")
+    assert drift.check(model, as_lazy(table)) == drift.check(model, table)
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------

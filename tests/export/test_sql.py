@@ -1,14 +1,19 @@
 """`to_sql`: databases answer as the model does."""
 
+import sqlite3
 import warnings
+from contextlib import closing, nullcontext
 
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 import sqlglot
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from naively import NaiveBayes
+from naively._export.sql import probability_names
 from naively._export.sql_dialects import DIALECTS
 from naively.errors import GapError, ParameterError
 from tests.export.databases import duckdb_answers, sqlite_answers
@@ -102,6 +107,38 @@ def test_bad_options_are_refused(options, match):
     model = MODELS["auto"][0]
     with pytest.raises(ParameterError, match=match):
         model.to_sql(**{"table": "t", **options})
+
+
+@pytest.mark.parametrize(("dialect", "connect"), [("duckdb", duckdb.connect), ("sqlite", sqlite3.connect)])
+@given(names=st.lists(st.text("aAäÄkK\u212a", max_size=2), min_size=2, max_size=2, unique=True))
+@example(names=["a", "A"])
+@example(names=["", "a"])
+def test_names_that_a_database_takes_for_one_or_for_none_are_a_gap(dialect, connect, names):
+    model = NaiveBayes("textbook").fit({name: [1.0, 2.0, 5.0, 6.0] for name in names}, [0, 0, 1, 1])
+    with closing(connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE TABLE t ({})".format(", ".join(f'"{name}" DOUBLE' for name in names)))
+        except (duckdb.Error, sqlite3.Error):
+            with pytest.raises(GapError, match=r"one name|is empty"):
+                model.to_sql("t", dialect)
+        else:
+            assert connection.execute(model.to_sql("t", dialect).query).fetchall() == []
+
+
+def test_names_of_other_databases_are_gaps():
+    far = ["ä" * 31 + "a", "ä" * 31 + "ab"]  # PostgreSQL cuts both after 63 bytes
+    for names, refused in ((far, {"postgres"}), (["ä", "Ä"], {"spark"}), ([""], {"duckdb", "postgres", "spark"})):
+        model = NaiveBayes("textbook").fit({name: [1.0, 2.0, 5.0, 6.0] for name in names}, [0, 0, 1, 1])
+        for dialect in DIALECTS:
+            with pytest.raises(GapError) if dialect in refused else nullcontext():
+                model.to_sql("t", dialect)
+
+
+@given(st.lists(st.text("aAä", min_size=1).map(lambda end: "ä" * 24 + end), min_size=1, max_size=15, unique=True))
+def test_columns_of_long_labels_are_told_apart_within_what_is_not_cut_off(labels):
+    for dialect in DIALECTS.values():
+        names = probability_names(labels, dialect)
+        assert len({dialect.known_as(name) for name in names}) == len(labels)
 
 
 def test_what_a_database_cannot_hold_is_a_gap():

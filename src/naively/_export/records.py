@@ -100,6 +100,7 @@ class Waiting:
                 if len(self.rows) >= MOST_WAITING:
                     settle(model, self)
                 return
+        model._refuse_frozen("learn_one")
         model.partial_fit(_columns(model, [_checked(record)]), [label])
 
     def forget(self, model: NaiveBayes, record: Mapping[str, Any], label: Label) -> None:
@@ -112,6 +113,7 @@ class Waiting:
                 if keys is not None and running is not None and running.forget(keys, cells, label):
                     self.rows.append((keys, cells, label, True))
                     return
+        model._refuse_frozen("forget_one")
         model.forget({name: [_checked(record).get(name)] for name in model.schema_.names}, [label])
 
 

@@ -111,6 +111,7 @@ class _Writer:
     def written(self) -> SQLModel:
         """The query and its tables."""
         self.sums = [[self.dialect.number(float(start))] for start in self.form.start]
+        self._refuse_names_of_one_column()
         for place, column in enumerate(self.form.columns):
             if column.kind != "nothing" or column.missing.any():
                 self._add(place, column)
@@ -121,6 +122,18 @@ class _Writer:
         return SQLModel(query, statements, [".".join(table.name) for table in self.tables])
 
     # -- columns ------------------------------------------------------------------------------------------------------
+
+    def _refuse_names_of_one_column(self) -> None:
+        """Refuse columns that the database would take for one, and answer by the wrong one without a word."""
+        known: dict[str, str] = {}
+        for column in self.form.columns:
+            first = known.setdefault(self.dialect.known_as(column.name), column.name)
+            if first != column.name:
+                raise GapError(
+                    f"The columns {first!r} and {column.name!r} have one name in {self.dialect.name}. Rename one of "
+                    "them, here and there.",
+                    "are one name",
+                )
 
     def _add(self, place: int, column: ColumnTable) -> None:
         """Add what a column says to the sums of the classes."""
@@ -363,7 +376,7 @@ class _Writer:
         other = dialect.literal(classes[-1])
         columns = [f"k{place} AS {dialect.name_of(name)}" for place, name in enumerate(self.keep)]
         columns.append(f"{f'CASE {cases} ELSE {other} END' if cases else other} AS prediction")
-        names = probability_names(classes, self.keep)
+        names = probability_names(classes, dialect, self.keep)
         columns += [f"o{code} / ({total}) AS {dialect.name_of(name)}" for code, name in enumerate(names)]
         stages, chosen = ",\n".join(self.stages), ",\n  ".join(columns)
         return f"WITH {stages}\nSELECT\n  {chosen}\nFROM {last}"
@@ -391,25 +404,25 @@ OPERATIONS = {
 }
 
 
-def probability_names(classes: Sequence[Any], keep: Sequence[str] = ()) -> list[str]:
-    """The names of the columns of probabilities, distinct where case does not count.
+def probability_names(classes: Sequence[Any], dialect: Dialect, keep: Sequence[str] = ()) -> list[str]:
+    """The names of the columns of probabilities, distinct where case, or what a database cuts off, does not count.
 
     Examples
     --------
-    >>> probability_names(["a", "A", "b"])
+    >>> probability_names(["a", "A", "b"], dialect_of("duckdb"))
     ['probability_a', 'probability_A_2', 'probability_b']
     """
     names: list[str] = []
     taken = {"prediction"}
     for name in keep:
-        if name.casefold() in taken:
+        if dialect.known_as(name).casefold() in taken:
             raise ParameterError(f"keep names {name!r}, but a column of the answer is called so. Rename it in a view.")
-        taken.add(name.casefold())
+        taken.add(dialect.known_as(name).casefold())
     for label in classes:
         name, number = f"probability_{label}", 1
-        while name.casefold() in taken:
+        while dialect.known_as(name).casefold() in taken:
             number += 1
-            name = f"probability_{label}_{number}"
-        taken.add(name.casefold())
+            name = dialect.numbered(f"probability_{label}", number)
+        taken.add(dialect.known_as(name).casefold())
         names.append(name)
     return names

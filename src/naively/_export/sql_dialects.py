@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, ClassVar
 
 from naively._export.additive import LARGEST
@@ -13,6 +14,11 @@ from naively.typing import Label
 
 TINIEST = 1e-100
 """PostgreSQL raises an error where a product underflows: constants nearer to zero than this are zero there."""
+
+LONGEST_NAME = 63
+"""PostgreSQL cuts names after so many bytes."""
+
+ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class Dialect:
         Whether a number finds its interval by a search, and not by a join on a bucket.
     has_arrays : bool
         Whether the search finds a place in an array, from which all else is then read: no table is joined.
+    empty_names : bool
+        Whether a column may have the name "".
 
     Attributes
     ----------
@@ -57,6 +65,7 @@ class Dialect:
     fence: str = ""
     finds_place: bool = False
     has_arrays: bool = False
+    empty_names: bool = False
 
     # -- names and values: they come from the data, so that all of them pass here ---------------------------------
 
@@ -65,7 +74,17 @@ class Dialect:
         exp = _sqlglot()
         for part in parts:
             _refuse_unwritable(part, "The name")
+            if not part and not self.empty_names:
+                raise GapError("A name is empty, which this database has none of. Rename the column.", "is empty")
         return ".".join(exp.to_identifier(part, quoted=True).sql(dialect=self.name) for part in parts)
+
+    def known_as(self, name: str) -> str:
+        """What a database knows a column by: where two names give the same, it takes them for one column."""
+        return name.translate(ASCII_LOWER)
+
+    def numbered(self, name: str, number: int) -> str:
+        """A name with a number behind it, which a database must not cut off."""
+        return f"{name}_{number}"
 
     def literal(self, value: Label) -> str:
         """A label as a literal."""
@@ -155,6 +174,13 @@ class PostgreSQL(Dialect):
         "hour": "CAST(EXTRACT(HOUR FROM {0}) AS BIGINT)",
     }
 
+    def known_as(self, name: str) -> str:
+        return name.encode()[:LONGEST_NAME].decode(errors="ignore")
+
+    def numbered(self, name: str, number: int) -> str:
+        room = LONGEST_NAME - len(f"_{number}")
+        return super().numbered(name.encode()[:room].decode(errors="ignore"), number)
+
     def number(self, value: float) -> str:
         value = 0.0 if abs(value) < TINIEST else value
         return super().number(value) if math.isinf(value) else f"{super().number(value)}::float8"
@@ -214,6 +240,9 @@ class Spark(Dialect):
                 raise GapError(f"The name {part!r} holds a variable of Spark SQL. Rename the column.", "holds '${'")
         return super().name_of(*parts)
 
+    def known_as(self, name: str) -> str:
+        return name.lower()
+
     def literal(self, value: Label) -> str:
         return super().literal(value).replace("$", "\\u0024") if isinstance(value, str) else super().literal(value)
 
@@ -243,6 +272,7 @@ DIALECTS: dict[str, Dialect] = {
         *("REAL", "INTEGER", "TEXT", "(-9e999)", "MAX", "MIN"),
         fence="LIMIT -1 OFFSET 0",
         finds_place=True,
+        empty_names=True,
     ),
     "spark": Spark("spark", "DOUBLE", "BIGINT", "STRING", "CAST('-Infinity' AS DOUBLE)"),
 }

@@ -50,6 +50,10 @@ SMALL_FRAME = 1 << 18
 """A pandas frame of numbers with no more cells is copied into one array: a stream of small batches is read faster."""
 
 
+NO_TABLE = "Rows of files, streams and lazy frames are answered by model.annotate(X)."
+"""What to do with rows that are no table in memory, where a table is asked for."""
+
+
 def read_table(X: Any) -> Table:
     """Read an array, data frame, sparse matrix, list of dicts, or mapping of columns; a table has been read."""
     if isinstance(X, Table):
@@ -366,7 +370,7 @@ def _as_frame(X: Any) -> Any:
         return nw.from_native(X, eager_only=True)
     except TypeError as error:
         if hasattr(X, "collect") or hasattr(X, "lazy"):
-            raise InputTypeError(f"X is a lazy frame ({type(X).__name__}); collect it first. ({error})") from error
+            raise InputTypeError(f"X is a lazy frame ({type(X).__name__}); collect it first. {NO_TABLE}") from error
         return None
     except nw.exceptions.DuplicateError as error:
         raise SchemaError(f"Column names must be distinct: {error}. Rename the columns.") from error
@@ -553,7 +557,8 @@ def _as_array(X: Any) -> AnyArray:
     if isinstance(X, str) or not (hasattr(X, "__array__") or hasattr(X, "__len__")):
         one_text = " One text is a list of it: [text]." if isinstance(X, str) else ""
         raise InputTypeError(
-            f"X must be an array, a data frame, a sparse matrix or a list of dicts, got {type(X).__name__}.{one_text}"
+            f"X must be an array, a data frame, a sparse matrix or a list of dicts, got {type(X).__name__}.{one_text} "
+            f"{NO_TABLE}"
         )
     if isinstance(X, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         return without_mask(np.ma.stack(list(X)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from naively._model.schema import Schema
 from naively._scoring.decision import Decider
-from naively._table.table import Table
+from naively._table.read import read_table
+from naively._table.table import Table, require_rows
 from naively.analysis._changes import with_squares
 from naively.engines._registry import engine_of
 from naively.engines._threads import thread_count
@@ -16,7 +18,7 @@ from naively.engines.base import Target
 from naively.statistics._divergence import compare_cells
 from naively.statistics._statistics import Statistics, added
 from naively.statistics.base import Statistic, Summary
-from naively.typing import FloatArray
+from naively.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -42,9 +44,63 @@ def over_classes(statistics: Statistics) -> Statistics:
     return Statistics(EVERYONE, statistics.class_weight.total(0).reshaped((1,)), total)
 
 
-def counted_unlabelled(model: NaiveBayes, table: Table) -> Statistics:
+@dataclass(frozen=True)
+class Answers:
+    """Predicted probabilities of some rows: how many, their mean, and the products of what deviates from it."""
+
+    n_rows: int
+    mean: FloatArray
+    scatter: FloatArray
+
+    @classmethod
+    def of(cls, probabilities: FloatArray) -> Answers:
+        mean = probabilities.mean(axis=0)
+        deviations = probabilities - mean
+        return cls(len(probabilities), mean, deviations.T @ deviations)
+
+    def __add__(self, other: Answers) -> Answers:
+        n_rows, gap = self.n_rows + other.n_rows, other.mean - self.mean
+        between = np.outer(gap, gap) * (self.n_rows * other.n_rows / n_rows)
+        return Answers(n_rows, self.mean + gap * (other.n_rows / n_rows), self.scatter + other.scatter + between)
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """What rows without labels tell; of several pieces, their sum by ``+``.
+
+    Parameters
+    ----------
+    statistics : Statistics
+        What the model would have learnt of rows that are all of one class.
+    outside : dict of str to array
+        By column, how many numbers lie out of the range of what was learnt, and how many are known.
+    answers : Answers
+    """
+
+    statistics: Statistics
+    outside: dict[str, IntArray]
+    answers: Answers
+
+    @classmethod
+    def of(cls, model: NaiveBayes, before: Statistics, X: Any) -> Unlabelled:
+        """What rows tell beside what a model has learnt, over all classes."""
+        table = read_table(X)
+        require_rows(table, to_learn=False)
+        table, positions = model.schema_.matched(table)
+        scorer, logs = model._estimated()
+        return cls(
+            _counted(model, table, positions),
+            _numbers_outside(model.schema_, table, positions, before),
+            Answers.of(model._posterior(table, positions, scorer, Decider(logs))),
+        )
+
+    def __add__(self, other: Unlabelled) -> Unlabelled:
+        outside = {name: counts + other.outside[name] for name, counts in self.outside.items()}
+        return Unlabelled(self.statistics + other.statistics, outside, self.answers + other.answers)
+
+
+def _counted(model: NaiveBayes, table: Table, positions: IntArray | None) -> Statistics:
     """What a model would have learnt of rows that are all of one class."""
-    table, positions = model.schema_.matched(table)
     schema = replace(model.schema_, summaries=tuple(tuple(map(with_squares, of)) for of in model.schema_.summaries))
     there = np.arange(len(schema.names)) if positions is None else positions
     numeric = [position for place, position in enumerate(there) if position >= 0 and schema.is_numeric(place)]
@@ -53,26 +109,38 @@ def counted_unlabelled(model: NaiveBayes, table: Table) -> Statistics:
     return engine_of(held).count(held, schema, positions, target, thread_count(model.n_threads), 0)
 
 
-def shares(model: NaiveBayes, table: Table, before: Statistics, after: Statistics) -> dict[str, dict[str, float]]:
+def _numbers_outside(
+    schema: Schema, table: Table, positions: IntArray | None, before: Statistics
+) -> dict[str, IntArray]:
+    """By column, how many numbers lie out of the range of what was learnt, and how many are known."""
+    found = {}
+    for learnt in before.tables.values():
+        bounds = learnt.bounds()
+        for name, (low, high) in () if bounds is None else zip(learnt.columns, bounds, strict=True):
+            column = schema.names.index(name)
+            position = np.array([column if positions is None else int(positions[column])])
+            numbers = table.numbers(position, slice(0, table.n_rows))[:, 0]
+            known = numbers[~np.isnan(numbers)]
+            found[name] = np.array([np.count_nonzero((known < low) | (known > high)), len(known)])
+    return found
+
+
+def shares(model: NaiveBayes, before: Statistics, now: Unlabelled) -> dict[str, dict[str, float]]:
     """The shares of missing cells, of labels never learnt and of numbers out of range, by column."""
     nothing = {"missing_before": np.nan, "missing_now": np.nan, "unseen": np.nan, "outside": np.nan}
     found = {name: dict(nothing) for name in model.schema_.names}
-    table, positions = model.schema_.matched(table)
-    for one, when in ((before, "missing_before"), (after, "missing_now")):
+    for one, when in ((before, "missing_before"), (now.statistics, "missing_now")):
         for statistic in one.tables.values():
             for place, name in enumerate(statistic.columns):
                 observed = statistic.observed_weight(place)
                 if observed is not None:
                     found[name][when] = max(0.0, 1.0 - float(observed[0]) / float(one.class_weight.high[0]))
     for summary, learnt in before.tables.items():
-        bounds, statistic = learnt.bounds(), after.table(with_squares(summary))
-        for place, name in enumerate(statistic.columns):
+        statistic = now.statistics.table(with_squares(summary))
+        for name in statistic.columns:
             found[name]["unseen"] = _unseen(learnt, statistic, name, found[name]["unseen"])
-            if bounds is not None:
-                column = model.schema_.names.index(name)
-                position = np.array([column if positions is None else int(positions[column])])
-                numbers = table.numbers(position, slice(0, table.n_rows))[:, 0]
-                found[name]["outside"] = _outside(numbers, *bounds[place])
+    for name, (n_outside, n_known) in now.outside.items():
+        found[name]["outside"] = float(n_outside / n_known) if n_known else 0.0
     return found
 
 
@@ -87,21 +155,13 @@ def _unseen(before: Statistic, after: Statistic, name: str, otherwise: float) ->
     return float(weights[new].sum() / weights.sum()) if weights.sum() else 0.0
 
 
-def _outside(numbers: FloatArray, low: float, high: float) -> float:
-    known = numbers[~np.isnan(numbers)]
-    return float(np.mean((known < low) | (known > high))) if len(known) and low == low else 0.0
-
-
-def mixture_record(model: NaiveBayes, table: Table, before: Statistics) -> dict[str, Any]:
+def mixture_record(model: NaiveBayes, before: Statistics, answers: Answers) -> dict[str, Any]:
     """Whether the mean answer is the prior: Hotelling's test, as its chi-square."""
     from scipy.stats import chi2
 
-    scorer, logs = model._estimated()
-    table, positions = model.schema_.matched(table)
-    answers, prior = model._posterior(table, positions, scorer, Decider(logs)), model.class_prior_
-    mean, n_rows = answers.mean(axis=0), len(answers)
+    prior, mean, n_rows = model.class_prior_, answers.mean, answers.n_rows
     change = compare_cells(np.stack([prior * before.class_weight.high[0], mean * n_rows]))
-    gap, spread = (mean - prior)[1:], np.atleast_2d(np.cov(answers[:, 1:], rowvar=False))
+    gap, spread = (mean - prior)[1:], answers.scatter[1:, 1:] / (n_rows - 1)
     spread = spread * (1 / n_rows + 1 / before.class_weight.high[0])  # the prior and the answers are of a sample, too
     statistic = float(gap @ np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ gap) if len(gap) else 0.0
     nothing = {"missing_before": np.nan, "missing_now": np.nan, "unseen": np.nan, "outside": np.nan}

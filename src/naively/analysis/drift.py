@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from naively._table.read import read_table
 from naively._table.results import Columns, Result
-from naively._table.table import require_rows
 from naively.analysis._changes import PRIOR, column_records, prior_record, ranked
-from naively.analysis._unlabelled import counted_unlabelled, mixture_record, over_classes, shares
+from naively.analysis._unlabelled import Unlabelled, mixture_record, over_classes, shares
+from naively.engines._pieces import sum_of_pieces
+from naively.engines._registry import source_of
 from naively.errors import InputError, ParameterError
 from naively.families import to_compare
 from naively.statistics._divergence import Change
@@ -171,15 +171,15 @@ class Checked(Result, list[dict[str, Any]]):
         return {name: (kinds[name], [record[name] for record in self]) for name in CHECKED}
 
 
-def check(model: NaiveBayes, X: TableLike) -> Checked:
+def check(model: NaiveBayes, X: TableLike | SourceLike) -> Checked:
     """How rows without labels differ from the rows that a model has learnt, the surest first.
 
     Parameters
     ----------
     model : NaiveBayes
         Fitted, with its statistics (not frozen without them).
-    X : table
-        New rows, as `predict` takes them: at least two.
+    X : table, or rows of files, a stream or a lazy frame
+        New rows, as `annotate` takes them: at least two. Those that are no table in memory are read piece by piece.
 
     Returns
     -------
@@ -215,16 +215,19 @@ def check(model: NaiveBayes, X: TableLike) -> Checked:
     """
     model = model._taken()
     model._require_classes()
-    table = read_table(X)
-    require_rows(table, to_learn=False)
-    if table.n_rows < 2:
+    before, source = over_classes(model.statistics_), source_of(X)
+    if source is None:
+        now = Unlabelled.of(model, before, X)
+    else:
+        columns = model.schema_.names
+        now = sum_of_pieces(lambda: source.pieces(None, None, columns), lambda it: Unlabelled.of(model, before, it.X))
+    if now.answers.n_rows < 2:
         raise InputError("drift.check needs at least two rows: of one row nothing can be said about its distribution.")
-    before, after = over_classes(model.statistics_), counted_unlabelled(model, table)
-    changes = {one["column"]: one for one in column_records(before, after, model.families_)}
-    found = shares(model, table, before, after)
+    changes = {one["column"]: one for one in column_records(before, now.statistics, model.families_)}
+    found = shares(model, before, now)
     silent = {"bits": 0.0, "expected": 0.0, "p_value": 1.0}
     records = [{**silent, **changes.get(name, {}), "column": name, **found[name]} for name in model.schema_.names]
-    records.append(mixture_record(model, table, before))
+    records.append(mixture_record(model, before, now.answers))
     for record in records:
         record["rows_before"], record["rows_after"] = 0.0, 0.0  # what `ranked` takes away again
     return Checked([{name: record[name] for name in CHECKED} for record in ranked(records)])._of(X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,7 +23,7 @@ from naively.cli._app import (
     say,
     show_json,
 )
-from naively.errors import InputError, ParameterError
+from naively.errors import InputError, NaivelyError, ParameterError
 
 if TYPE_CHECKING:
     from naively import NaiveBayes
@@ -129,7 +129,12 @@ def merge(
         raise ParameterError("merge needs two models or more.")
     parts = [load_model(path) for path in models]
     _require_common_column(parts, models)
-    merged: Any = sum(parts)
+    merged = parts[0]
+    for part, path in zip(parts[1:], models[1:], strict=True):
+        try:
+            merged = merged + part
+        except NaivelyError as error:
+            raise ParameterError(f"{path} cannot be added to what is before it: {error}") from error
     _save(merged, output)
     _report(merged, output, as_json, quiet)
 

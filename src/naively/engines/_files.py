@@ -64,7 +64,7 @@ def files(
     Returns
     -------
     Source
-        For `fit`, `partial_fit`, `forget`, `score`, `loo`, `annotate` and `drift.compare`.
+        For `fit`, `partial_fit`, `forget`, `score`, `loo`, `annotate`, `drift.compare` and `drift.check`.
 
     Examples
     --------

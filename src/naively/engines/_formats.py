@@ -122,12 +122,18 @@ class Parquet(Format):
             n_rows, n_all = 0, max(opened.metadata.num_rows, 1)
             for groups, batch_rows in _row_groups(opened.metadata):
                 name = f"row group {groups[0]}" if len(groups) == 1 else f"row groups {groups[0]} to {groups[-1]}"
-                with naming(f"{file.path}, {name}"):
-                    batches = opened.iter_batches(batch_rows, row_groups=groups, columns=chosen)
-                for batch in _each(batches, f"{file.path}, {name}"):
-                    place = f"{file.path}, {name}, counting rows from {n_rows}"
-                    n_rows += batch.num_rows
-                    yield Read(batch, place, n_rows / n_all)
+                try:
+                    with naming(f"{file.path}, {name}"):
+                        batches = opened.iter_batches(batch_rows, row_groups=groups, columns=chosen)
+                    for batch in _each(batches, f"{file.path}, {name}"):
+                        place = f"{file.path}, {name}, counting rows from {n_rows}"
+                        n_rows += batch.num_rows
+                        yield Read(batch, place, n_rows / n_all)
+                except InputError:
+                    for group in groups:  # which of those that are read together it is
+                        with naming(f"{file.path}, row group {group}"):
+                            opened.read_row_group(group, chosen)
+                    raise
 
 
 def _row_groups(metadata: Any) -> Iterator[tuple[list[int], int]]:

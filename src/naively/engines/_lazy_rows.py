@@ -7,7 +7,8 @@ others of these. So columns are renamed first: "y" is the class, "w" the weight,
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,9 +117,16 @@ def answer(plan: Any, purpose: str) -> Any:
     LOGGER.info("%s: %s", engine, purpose)
     if LOGGER.isEnabledFor(logging.DEBUG):
         LOGGER.debug("%s", plan_text(plan))
-    try:
+    with asking(engine, purpose):
         return plan.collect()
-    except Exception as error:  # each engine has errors of its own
+
+
+@contextmanager
+def asking(engine: str, purpose: str) -> Iterator[None]:
+    """Let the errors of an engine, and each has errors of its own, say what it was asked for."""
+    try:
+        yield
+    except Exception as error:
         raise InputError(
             f"{engine} could not answer ({purpose}): {error}. What was sent is logged by "
             'logging.getLogger("naively") at the level DEBUG.'

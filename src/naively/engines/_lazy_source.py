@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from naively.engines._arrow import Read, as_pieces, needed_columns, require_targ
 from naively.engines._lazy import PUSHED, lazy_statistics
 from naively.engines._lazy_annotate import AnnotatedStream, annotated_polars
 from naively.engines._lazy_head import first_rows, head_table
-from naively.engines._lazy_rows import LOGGER, lazy_rows
+from naively.engines._lazy_rows import LOGGER, asking, lazy_rows, plan_text
 from naively.engines.base import Piece, Plan, Source
 from naively.errors import ParameterError
 from naively.statistics._statistics import Statistics
@@ -77,16 +78,14 @@ class LazySource(Source):
         wanted = needed_columns(names, y, sample_weight, columns)
         if len(wanted) < len(names):
             frame = frame.select(*(nw.col(name) for name in wanted))
-        native, engine = frame.to_native(), frame.implementation
-        LOGGER.info("%s: rows, %s at a time", engine.value, f"{PIECE_ROWS:,}")
-        if engine.is_polars():
-            return (Piece(part, y, sample_weight) for part in polars_pieces(native))
-        reads = (Read(batch, "") for batch in arrow_reader(native, engine.is_duckdb()))
-        return as_pieces(reads, y, sample_weight)
+        if frame.implementation.is_polars():
+            return (Piece(part, y, sample_weight) for part in batches(frame))
+        return as_pieces((Read(batch, "") for batch in batches(frame)), y, sample_weight)
 
     def annotate(self, model: Any, to: Any, evidence: bool) -> Any:
         """A lazy frame of Polars, a relation of DuckDB, or of other databases a reader of record batches."""
-        native, engine = self.frame.to_native(), self.frame.implementation
+        frame = self.frame
+        native, engine = frame.to_native(), frame.implementation
         if to is not None:
             raise ParameterError(
                 "annotate(to) is for files and streams. A lazy frame stays lazy: write what annotate returns, for "
@@ -95,7 +94,7 @@ class LazySource(Source):
         if engine.is_polars():
             return annotated_polars(native, model, evidence)
         schema = arrow_schema(native, engine.is_duckdb())
-        stream = AnnotatedStream(lambda: arrow_reader(native, engine.is_duckdb()), schema, model, evidence)
+        stream = AnnotatedStream(lambda: batches(frame), schema, model, evidence)
         if not engine.is_duckdb():
             return stream.reader()
         import duckdb
@@ -117,6 +116,17 @@ def _has_clock(frame: Any, names: Sequence[str]) -> bool:
     """Whether a column holds dates, times or durations, which become numbers here."""
     schema = frame.collect_schema()
     return any(clock_of_type(schema[name]) is not None for name in names)
+
+
+def batches(frame: Any) -> Iterator[Any]:
+    """The rows of a lazy frame of narwhals: eager frames of Polars, or record batches."""
+    native, engine = frame.to_native(), frame.implementation
+    purpose = f"rows, {PIECE_ROWS:,} at a time"
+    LOGGER.info("%s: %s", engine.value, purpose)
+    if LOGGER.isEnabledFor(logging.DEBUG):
+        LOGGER.debug("%s", plan_text(frame))
+    with asking(engine.value, purpose):
+        yield from polars_pieces(native) if engine.is_polars() else arrow_reader(native, engine.is_duckdb())
 
 
 def polars_pieces(native: Any) -> Iterator[Any]:

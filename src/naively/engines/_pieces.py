@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from naively._model.schema import Schema
 from naively.engines.base import Piece, ReadAgainError
@@ -18,6 +18,15 @@ Counter = Callable[[Piece, Schema | None], tuple[Schema, Statistics]]
 """Counts a piece by what is known of the columns so far."""
 
 Result = TypeVar("Result")
+
+
+class Addable(Protocol):
+    """What has a sum."""
+
+    def __add__(self, other: Self) -> Self: ...
+
+
+Added = TypeVar("Added", bound=Addable)
 
 
 def counted_pieces(pieces: Pieces, schema: Schema | None, count: Counter) -> tuple[Schema, Statistics]:
@@ -56,6 +65,20 @@ def of_pieces(pieces: Pieces, answer: Callable[[Piece], Result]) -> list[Result]
         return answers
 
     return from_the_start(all_answers)
+
+
+def sum_of_pieces(pieces: Pieces, part: Callable[[Piece], Added]) -> Added:
+    """What the pieces of a source give, added up by ``+``, so that no more than one of them is held beside the sum."""
+
+    def whole() -> Added:
+        total: Added | None = None
+        for piece in rows_of(pieces()):
+            with naming(piece):
+                total = part(piece) if total is None else total + part(piece)
+        assert total is not None  # rows_of refuses a source without rows
+        return total
+
+    return from_the_start(whole)
 
 
 def annotated_pieces(model: Any, pieces: Iterable[Piece], evidence: bool) -> Iterator[Any]:
