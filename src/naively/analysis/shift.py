@@ -19,7 +19,7 @@ from naively._table.table import Table
 from naively.engines._registry import engine_of
 from naively.engines._threads import thread_count
 from naively.engines.base import Target
-from naively.errors import ParameterError, warn
+from naively.errors import ParameterError, told_once, warn
 from naively.statistics._statistics import Statistics
 from naively.typing import FloatArray, Label
 
@@ -165,6 +165,7 @@ def mixture_of(
 # -- the model ------------------------------------------------------------------------------------------------------
 
 
+@told_once()
 def learn_unlabelled(
     model: NaiveBayes, X: Any, weight: float = 1.0, n_iterations: int = 20, tolerance: float = 1e-3
 ) -> NaiveBayes:
