@@ -3,7 +3,7 @@
 Format 2::
 
     {
-      "format": "naively model", "version": 2,
+      "format": "naively model", "version": 3,
       "content": {
         "model": "NaiveBayes",         or "JointBayes", "TAN", or one of `naively.compat`: "e1071", ...
         "parameters": {...},           the constructor's, families and smoothings as {"type", "options"}
@@ -83,12 +83,7 @@ if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
 FORMAT = "naively model"
-VERSION = 2
-READ = (1, 2)
-"""The versions that are read; what the first did not have is computed when it is asked for."""
-
-YOUNGER = frozenset({"ignore", "monotone", "verbose"})
-"""Parameters that files written before there were these do not have."""
+VERSION = 3
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024
 """The format is named among so many characters at the start of a file or, if its keys were sorted, at the end."""
@@ -284,7 +279,7 @@ def _content(document: Any, name: str) -> Mapping[str, Any]:
     """The content of a document, which must be of our format and version and unchanged."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"{name} is not a model file: its 'format' is not {FORMAT!r}.")
-    if document.get("version") not in READ or type(document["version"]) is not int:
+    if document.get("version") != VERSION or type(document["version"]) is not int:
         raise ModelFileError(
             f"{name} has the model file version {document.get('version')!r:.60}; this program reads version {VERSION}. "
             "Update naively, or save the model again with the version that wrote it."
@@ -344,7 +339,7 @@ def _class_rows_from(content: Mapping[str, Any], n_classes: int) -> AnyArray | N
 
 
 def _told(content: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """The user's notes, and when the last rows were learnt; the first version told neither."""
+    """The user's notes, and when the last rows were learnt."""
     told = content.get("about", {})
     require(isinstance(told, dict), "notes were expected")
     notes, learnt = told.get("notes", {}), told.get("learnt")
@@ -368,7 +363,7 @@ def _model_from(content: Mapping[str, Any]) -> NaiveBayes:
     make = _model_class(content["model"])
     known = make().get_params(deep=False)
     parameters = {name: _decoded(value) for name, value in content["parameters"].items()}
-    odd = sorted((parameters.keys() - known.keys()) | (known.keys() - parameters.keys() - YOUNGER))
+    odd = sorted(parameters.keys() ^ known.keys())
     require(not odd, f"unknown or absent parameters: {odd!r:.200}")
     return make(**parameters)
 

@@ -30,6 +30,9 @@ LEAST_ROWS_OF_A_CELL = 3
 RIDGE = 1.0
 SHARE_OF_FEATURES = 0.7
 
+MOST_ROWS_TO_CUT = 4096
+"""A partition is cut by so many rows, drawn anew for each, so that partitions differ; all rows make its steps."""
+
 LEAST_GAIN = 1e-5
 """Nats per row by which the left-out loss must fall below its least so far, to count as lower."""
 
@@ -176,14 +179,17 @@ class _Group:
 
         proba = np.exp(log_softmax(self._scores, axis=1))
         residual = self._truth - proba
-        constrained = self._signs.any()  # then there are two classes, whose residuals mirror each other
+        drawn: Any = slice(None)
+        if len(residual) > MOST_ROWS_TO_CUT:
+            drawn = random.permutation(len(residual))[:MOST_ROWS_TO_CUT]
+        told = residual[drawn] if residual.shape[1] > 2 else residual[drawn, 1]  # two classes mirror each other
         grown = ExtraTreeRegressor(
             max_features=SHARE_OF_FEATURES,
             max_leaf_nodes=n_cells,
             min_samples_leaf=LEAST_ROWS_OF_A_CELL,
             random_state=random.randint(1 << 30),
-            monotonic_cst=self._signs if constrained else None,
-        ).fit(self._learnt, residual[:, 1] if constrained else residual, sample_weight=self._weights, check_input=False)
+            monotonic_cst=self._signs if self._signs.any() else None,
+        ).fit(self._learnt[drawn], told, sample_weight=self._weights[drawn], check_input=False)
         tree = grown.tree_
         cells = tree.apply(self._learnt)
         steps = _newton_steps(tree, cells, residual, proba * (1.0 - proba), self._weights)
