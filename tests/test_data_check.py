@@ -1,5 +1,6 @@
 """The data check: what it finds, what it does not, and that `fit` and answers say it in one warning."""
 
+import re
 import warnings
 from pathlib import Path
 
@@ -254,6 +255,49 @@ def test_rows_that_were_learnt_are_within_their_range_however_far_from_zero(reci
     rows = {"far": numbers, "near": np.linspace(0.0, 1.0, 200)}
     model = NaiveBayes(recipe).fit(rows, np.arange(200) % 2)
     assert not [finding for finding in model.check(rows).findings if finding.finding == "outside the range"]
+
+
+MANY = 6000
+UNEQUAL = np.unique(np.exp(np.random.default_rng(1).uniform(0, 20, 4 * MANY)).astype(int))[:MANY] * 1.0
+NUMBER = re.compile(r"-?\d[\d.]*(?:e[+-]?\d+)?")
+COARSE = {
+    "codes": UNEQUAL,
+    "codes after a missing cell": np.append(np.nan, UNEQUAL[1:]),
+    "codes of either sign": UNEQUAL - 1000,
+    "98 at the end": np.append(np.random.default_rng(2).uniform(0, 40, MANY - 900), np.full(900, 98.0)),
+}
+
+
+@pytest.mark.parametrize("name", COARSE)
+@pytest.mark.parametrize("called", ["code", "amount"])
+def test_no_number_is_named_that_no_cell_holds(called, name):
+    """Histograms of many numbers know ranges of them: a number that stands for one is not quoted."""
+    cells = COARSE[name]
+    classes = np.random.default_rng(3).integers(0, 2, len(cells))
+    for finding in naively.check({called: cells}, classes):
+        assert (finding.finding, called) == ("code", "code")
+        (quoted,) = NUMBER.findall(finding.detail)
+        assert float(quoted) in cells
+
+
+def test_many_numbers_that_are_not_whole_are_no_codes():
+    cells = np.append(UNEQUAL[:-1], 0.5)
+    assert not naively.check({"code": cells}, np.arange(MANY) % 2)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("n_values", [5, MANY])
+def test_a_range_is_called_learnt_if_its_ends_are(recipe, n_values):
+    cells = UNEQUAL[np.arange(MANY) % n_values]
+    model = NaiveBayes(recipe).fit({"amount": cells}, np.random.default_rng(4).integers(0, 2, MANY))
+    (finding,) = model.check({"amount": cells - 10.0 * UNEQUAL[-1]})
+    _, low, high, *_ = map(float, NUMBER.findall(finding.detail))
+    if "was learnt" in finding.detail:
+        assert {low, high} == {cells.min(), cells.max()}
+    else:
+        assert recipe == "textbook" or n_values == MANY
+        assert "nearly all was in" in finding.detail
+        assert np.mean((cells >= low) & (cells <= high)) > 0.97
 
 
 # -- rows that are no table in memory ---------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ def test_the_smoothing_says_the_prior(smoothing, args):
         (NaiveBayes("textbook", smoothing="none"), [["a"], ["b"], ["a"]], "a value that a class never had"),
         (NaiveBayes("textbook"), [[1.0], [2.0], [3.0]], "less than two different values"),
         (NaiveBayes("textbook", families="kernel"), [[1.0], [2.0], [3.0]], "no posterior distribution"),
-        (JointBayes(), [["a"], ["b"], ["a"]], "no posterior distribution"),
+        (JointBayes(), [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0]], "joins numbers"),
     ],
 )
 def test_posteriors_that_are_none_say_so(model, X, says):

@@ -172,6 +172,13 @@ def test_where_the_evidence_is_no_density_the_expected_one_is_drawn_over_the_row
         assert (values * np.diff(edges)).sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("family", ["multinomial", "poisson"])
+def test_counts_are_drawn_as_far_as_a_row_has_them_however_many_rows(family):
+    counts = np.random.default_rng(0).poisson(3, (400, 2))
+    ax = drawn(plot_densities(textbook(families=family).fit(counts, np.arange(400) % 2), 0))
+    assert counts.max() / 2 < ax.get_xlim()[1] < 2 * counts.max()
+
+
 def test_counts_that_share_a_total_have_evidence_in_nats():
     model = textbook(families=Multinomial()).fit(X, Y)
     ax = drawn(plot_densities(model, 0))

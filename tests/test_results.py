@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import naively
-from naively import NaiveBayes, tune
+from naively import NaiveBayes, shift, tune
 from naively._scoring.explanation import Explanation
 from naively._table.results import SHOWN_ROWS, Result, as_cell
 from naively.analysis import diagnostics, drift, selection, thresholds
@@ -48,6 +48,7 @@ OF_DATA = {
     "Correlated": lambda X: selection.drop_correlated(X)[1],
     "Checked": lambda X: drift.check(textbook(X), X),
     "Check": lambda X: naively.check(X, CLASSES),
+    "EstimatedPrior": lambda X: shift.estimate_prior(textbook(X), X),
     "Evaluation": lambda X: naively.evaluate(textbook(X), X, CLASSES),
     "Comparison": lambda X: naively.compare(X, CLASSES, {MARKUP: NaiveBayes("textbook")}, folds=2),
 }

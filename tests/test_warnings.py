@@ -78,6 +78,7 @@ READ_X = {
     "plot_reliability": lambda model, X: plots.plot_reliability(model, X, Y),
     "plot_roc": lambda model, X: plots.plot_roc(model, X, Y),
     "a pipeline": lambda model, X: make_pipeline(FunctionTransformer(), model).predict(X),
+    "plot_nomogram(row)": lambda model, X: plots.plot_nomogram(model, row=X[:1]),
 }
 
 
@@ -105,21 +106,23 @@ def test_all_that_reads_rows_is_among_these():
         and not re.match(r"read_", name)  # a module's own tools
     }
     assert reading - LEARN_ANEW == {name.partition("drift.")[2] or name for name in READ_X} - LEARN_ANEW - {
-        *("log_odds().terms", "log_odds()()", "discriminant().decision", "a pipeline")
+        *("log_odds().terms", "log_odds()()", "discriminant().decision", "a pipeline", "plot_nomogram(row)"),
     }
 
 
 @pytest.mark.parametrize("method", sorted(READ_X.keys() - {"annotate"}))  # which adds to whatever columns there are
-def test_an_unknown_column_is_told_where_the_user_stands(method):
+def test_an_unknown_column_is_told_once_where_the_user_stands(method):
     model = textbook().fit(FRAME, Y)
     told = "new columns, which are learnt" if method == "partial_fit" else "columns that the model does not know"
-    pointed(lambda: READ_X[method](model, FRAME.assign(d=1.0)), f"{told}.*'d'")
+    caught = pointed(lambda: READ_X[method](model, FRAME.assign(d=1.0)), f"{told}.*'d'")
+    assert len([one for one in caught if told in str(one.message)]) == 1
 
 
 @pytest.mark.parametrize("method", sorted(READ_X.keys() - REFUSE_ABSENT))
-def test_an_absent_column_is_told_where_the_user_stands(method):
+def test_an_absent_column_is_told_once_where_the_user_stands(method):
     model = textbook().fit(FRAME, Y)
-    pointed(lambda: READ_X[method](model, FRAME[["a", "c"]]), "X lacks the columns 'b'")
+    caught = pointed(lambda: READ_X[method](model, FRAME[["a", "c"]]), "X lacks the columns 'b'")
+    assert len([one for one in caught if "X lacks the columns" in str(one.message)]) == 1
 
 
 @pytest.mark.parametrize("method", sorted(READ_X.keys() - {"impute_proba", "annotate"}))

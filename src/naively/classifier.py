@@ -2217,8 +2217,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Posterior
             ``posterior.columns[name][parameter][class]`` is a frozen distribution: Dirichlet for the probabilities of
             labels, beta for those of yes and for the shares of counts, gamma for rates, Student's t for means and
-            inverse gamma for variances. ``posterior.class_prior`` is that of the class prior, None if it was given.
-            ``frame()`` has means and 95 % intervals.
+            inverse gamma for variances. In a tree there is one for each value of the parent, and for labels in a joint
+            factor one of their combinations, under its name. ``posterior.class_prior`` is that of the class prior, None
+            if it was given. ``frame()`` has means and 95 % intervals.
 
         Notes
         -----

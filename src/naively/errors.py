@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -123,6 +125,32 @@ INSIDE = frozenset({"naively", "sklearn", "joblib", "contextlib", "functools"})
 """The packages that stand between a user's line and what warns: this one, and those that call it for the user."""
 
 
+_told: ContextVar[set[tuple[str, type[Warning]]] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def told_once() -> Iterator[None]:
+    """Where the same rows are read several times for one question, what is odd about them is told once.
+
+    Examples
+    --------
+    >>> @told_once()
+    ... def ask():
+    ...     warn("odd")
+    ...     warn("odd")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     ask()
+    >>> len(caught)
+    1
+    """
+    token = _told.set(set())
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
 def warn(message: str, category: type[Warning] = NaivelyWarning) -> None:
     """Warn, and point at the user's line, however deep below it the warning comes from.
 
@@ -131,6 +159,11 @@ def warn(message: str, category: type[Warning] = NaivelyWarning) -> None:
     message : str
     category : type of Warning, default=NaivelyWarning
     """
+    told = _told.get()
+    if told is not None:
+        if (message, category) in told:
+            return
+        told.add((message, category))
     frame = _users_frame(sys._getframe(1))
     module = frame.f_globals.get("__name__") or "<unknown>"
     registry = frame.f_globals.setdefault("__warningregistry__", {})

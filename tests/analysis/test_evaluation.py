@@ -51,6 +51,27 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert 50 <= hits <= 60
 
 
+@pytest.mark.parametrize("n_rows", [20, 49, 344])
+def test_rows_that_are_all_right_may_be_so_by_chance(n_rows):
+    """No such interval excludes an accuracy under which all rows are right in one of 20 samples."""
+    codes = np.arange(n_rows) % 3
+    log_proba = np.log(np.full((n_rows, 3), 0.1) + 0.7 * np.eye(3)[codes])
+    value, low, high = evaluated(log_proba, codes, None, np.arange(3)).measures["accuracy"]
+    assert value == high == 1.0
+    assert low < 0.05 ** (1 / n_rows)
+
+
+def test_weights_that_are_unequal_count_as_fewer_rows():
+    codes = np.arange(400) % 2
+    log_proba = np.log(np.full((400, 2), 0.3) + 0.4 * np.eye(2)[codes ^ (np.arange(400) % 5 == 0)])
+    wide, narrow = (
+        evaluated(log_proba, codes, weights, np.array([0, 1])).measures["accuracy"]
+        for weights in (np.where(np.arange(400) % 4 < 2, 1.0, 0.01), np.ones(400))
+    )
+    assert wide[2] - wide[1] > narrow[2] - narrow[1]
+    assert narrow == evaluated(log_proba, codes, np.full(400, 7.0), np.array([0, 1])).measures["accuracy"]
+
+
 def test_fewer_drawn_rows_give_the_same_intervals(monkeypatch):
     chance = random.random(4000)
     codes = (random.random(4000) < chance).astype(np.int64)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -327,6 +328,9 @@ def test_as_a_module_and_through_a_pipe(folder):
     done = subprocess.run([*run, "fit", "nothing.csv", "-t", "x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("naively: There is no file nothing.csv.")
+    asked = {"_NAIVELY_COMPLETE": "complete_bash", "COMP_WORDS": "naively eva", "COMP_CWORD": "1"}
+    done = subprocess.run(run, env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["evaluate"]
 
 
 def test_csv_files_need_no_data_frame_library():

@@ -12,6 +12,7 @@ from scipy.stats import chisquare, multivariate_normal, wishart
 from naively import TAN, JointBayes, NaiveBayes
 from naively.errors import ParameterError, RecipeError
 from naively.families import Joint
+from naively.smoothing import MEstimate
 
 
 def table(n=300, seed=0):
@@ -197,3 +198,74 @@ def test_cells_that_depend_on_others_are_not_filled_in(model):
         model.fit(X[["a", "b"]], y).impute(X[["a", "b"]].assign(a=None))
     with pytest.raises(ParameterError, match="read together with others"):
         model.impute_proba(X[["a", "b"]], "a")
+
+
+# -- The posterior of the parameters --------------------------------------------------------------------------------
+
+
+def labelled(n=200):
+    frame, y = table(n)
+    return frame[["a", "b"]].assign(c=np.where(frame["x"] > 0.5, "p", "q")), y
+
+
+@pytest.mark.parametrize("smoothing", ["laplace", 0.5, MEstimate(3), MEstimate(2, "marginal")])
+def test_the_posterior_of_combinations_has_the_estimate_as_its_mean(smoothing):
+    X, y = labelled()
+    model = NaiveBayes("textbook", factors=[Joint("c", "a")], smoothing=smoothing).fit(X, y)
+    found, estimated = model.posterior(), model.parameters()["c & a"]["probability"]
+    assert list(found.columns) == ["b", "c & a"]
+    for code, label in enumerate(model.classes_.tolist()):
+        mean = found.columns["c & a"]["probability"][label].mean()
+        assert dict(zip(found.values["c & a"], mean, strict=True)) == pytest.approx(
+            {key: shares[code] for key, shares in estimated.items()}
+        )
+    counts = pd.crosstab([X["c"], X["a"]], y)[1]
+    if smoothing == "laplace":
+        np.testing.assert_allclose(found.columns["c & a"]["probability"][1].alpha, counts.to_numpy() + 1.0)
+    frame = found.frame()
+    assert (frame["low"] < frame["mean"]).all()
+    assert {"('p', 'u')", "('q', 'v')"} <= set(frame["value"])
+
+
+def test_combinations_that_never_occurred_are_among_them():
+    model = JointBayes().fit(pd.DataFrame({"a": ["u", "v"], "b": ["s", "t"]}), [0, 0])
+    found = model.posterior()
+    assert dict(zip(found.values["a & b"], found.columns["a & b"]["probability"][0].alpha, strict=True)) == {
+        ("u", "s"): 2, ("u", "t"): 1, ("v", "s"): 1, ("v", "t"): 2,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("smoothing", ["laplace", 0.5, MEstimate(3)])
+def test_the_posterior_of_a_tree_has_the_estimate_as_its_mean(smoothing):
+    X, y = labelled()
+    model = TAN(smoothing=smoothing).fit(X, y)
+    found, estimated = model.posterior(), model.parameters()
+    assert list(found.columns) == list(X)
+    for name in X:
+        one = estimated[name]
+        given = [""] if one["parent"] is None else [f" given {one['parent']}: {value}" for value in one["given"]]
+        probability = one["probability"][:, None] if one["parent"] is None else one["probability"]
+        assert list(found.columns[name]) == [f"probability{which}" for which in given]
+        assert list(found.values[name]) == list(one["values"])
+        for code, label in enumerate(model.classes_.tolist()):
+            means = [by_class[label].mean() for by_class in found.columns[name].values()]
+            np.testing.assert_allclose(means, probability[code])
+    assert (found.frame()["low"] < found.frame()["high"]).all()
+
+
+def test_the_posterior_of_a_tree_of_bins_names_them():
+    X, y = table()
+    frame = TAN().fit(X, y).posterior().frame()
+    assert frame["parameter"].str.startswith("probability").all()
+    assert frame.loc[frame["column"] == "x", "value"].str.contains("[<>≤≥]|to|\\.").all()
+
+
+def test_posteriors_that_are_not_told():
+    X, y = table()
+    with pytest.raises(ParameterError, match="which joins numbers, whose means and covariances"):
+        JointBayes().fit(X[["x", "z"]], y).posterior()
+    wide = pd.DataFrame({name: [f"{name}{row}" for row in range(30)] for name in "abc"})
+    with pytest.raises(ParameterError, match="more than 10,000 combinations"):
+        JointBayes().fit(wide, np.arange(30) % 2).posterior()
+    with pytest.raises(ParameterError, match="no pseudo-count for it"):
+        TAN(smoothing="none").fit(X[["a", "b"]], X["b"]).posterior()

@@ -11,6 +11,7 @@ import pytest
 from naively import TAN, JointBayes, NaiveBayes, compat, families, smoothing
 from naively.errors import NaivelyError
 from naively.families.base import Family
+from naively.recipes import Recipe, Tempering
 
 ROWS = {
     "number": [1.0, 2.0, 0.0, 4.0, 3.0, 1.0],
@@ -29,7 +30,7 @@ GIVEN = (*NUMBERS, *LISTS, *DICTS, *OTHERS)
 
 def classes():
     found = {name: kind for module in (families, smoothing) for name, kind in vars(module).items()}
-    found |= {kind.__name__: kind for kind in (NaiveBayes, TAN, JointBayes)}
+    found |= {kind.__name__: kind for kind in (NaiveBayes, TAN, JointBayes, Recipe, Tempering)}
     found |= {name: getattr(compat, name) for name in ("e1071", "klar", "naivebayes", "clop", "weka")}
     return {name: kind for name, kind in found.items() if inspect.isclass(kind) and not _is_general(kind)}
 
@@ -49,6 +50,8 @@ OPTIONS = [(name, option) for name, kind in classes().items() for option in opti
 
 def use(made):
     """Fit a model with what was made, and ask it."""
+    if isinstance(made, (Recipe, Tempering)):
+        made = NaiveBayes(made if isinstance(made, Recipe) else Recipe(tempering=made))
     if isinstance(made, NaiveBayes):
         model, columns = made, ["number", "label"]
     elif isinstance(made, (families.Joint, families.Tree)):

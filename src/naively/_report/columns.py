@@ -77,7 +77,8 @@ def _numbers(sources: Sources, member: int, factor: Factor, place: int, room: in
 def _range(sources: Sources, member: int, factor: Factor) -> FloatArray:
     """Numbers from the least to the largest that the statistics make likely."""
     name = sources.model.schema_.names[member]
-    low, high = max(sources.statistics_of(member), key=lambda one: one.detail).value_range(name)
+    most_detailed = max(sources.statistics_of(member), key=lambda one: one.detail)
+    low, high = most_detailed.value_range(name, sources.model.class_count_)
     low = max(low, 0.0) if factor.estimate.nonnegative else low
     return np.linspace(low, high, 2 * MOST_POINTS) if high > low else np.array([low])
 

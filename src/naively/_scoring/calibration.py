@@ -60,7 +60,7 @@ def calibration(
     with np.errstate(invalid="ignore"):
         reliability = np.column_stack([weight, sure / weight, right / weight])
     return Calibration(
-        accuracy=float(share @ hit),
+        accuracy=1.0 if hit.all() else float(share @ hit),  # the shares of all rows may round below 1
         log_loss=-float(share @ log_proba[rows, codes]),
         brier=float(share @ (error**2).sum(axis=1)),
         ece=float(np.abs(sure - right).sum() / weights.sum()),

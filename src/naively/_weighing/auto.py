@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively._common.blas import one_blas_thread
-from naively._common.checks import require_whole
+from naively._common.checks import require_whole, some_of
 from naively._model.schema import Schema
 from naively._scoring.model import Factor, LeftOutRows
 from naively._weighing.additive import AdditiveModel, Prior, fit_additive
@@ -53,10 +53,7 @@ class Tempering:
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        given = self.candidates
-        if isinstance(given, str) or not given or any(name not in CANDIDATES for name in given):
-            raise ParameterError(f"Tempering(candidates) must be some of {tuple(CANDIDATES)}, got {given!r}.")
-        object.__setattr__(self, "candidates", tuple(given))
+        object.__setattr__(self, "candidates", some_of("Tempering(candidates)", self.candidates, tuple(CANDIDATES)))
         if self.rows is not None:
             require_whole("Tempering(rows)", self.rows)
 

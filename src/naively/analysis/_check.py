@@ -367,14 +367,22 @@ def _gives_away(facts: Facts) -> Finding | None:
 def _code(facts: Facts) -> Finding | None:
     if not facts.numeric or len(facts.values.values) < 3 or not CODE_NAME.search(facts.name):
         return None
-    numbers = np.asarray(facts.values.values, dtype=np.float64)
-    if facts.values.exact and (numbers % 1).any():
+    numbers = _numbers_held(facts)
+    if not len(numbers) or (numbers % 1).any():
         return None
-    return Finding("code", facts.name, 1.0, f"such as {_shown(facts.values.values[0])}")
+    return Finding("code", facts.name, 1.0, f"such as {_shown(numbers.min())}")
+
+
+def _numbers_held(facts: Facts) -> FloatArray:
+    """Numbers that the column holds: all, or where the statistics know only what stands for them, those looked at."""
+    if facts.values.exact:
+        return np.asarray(facts.values.values, dtype=np.float64)
+    cells = np.asarray(facts.table.column(facts.position), dtype=np.float64)
+    return cells[~np.isnan(cells)]
 
 
 def _stand_in(facts: Facts) -> Finding | None:
-    if not facts.numeric:
+    if not facts.numeric or not facts.values.exact:  # what stands for others may be a number that no cell holds
         return None
     numbers, weight = np.asarray(facts.values.values, dtype=np.float64), facts.values.weights.sum(axis=0)
     for place in (0, len(numbers) - 1):
@@ -427,12 +435,27 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Learnt:
-    """What new rows of one column are compared with."""
+    """What new rows of one column are compared with.
+
+    Parameters
+    ----------
+    labels : frozenset or None
+        Those of a column of labels.
+    by_chance : float
+        The share of new labels to expect.
+    bounds : tuple of float or None
+        Those of a column of numbers.
+    missing : float
+        The share of missing cells.
+    exact : bool
+        Whether the bounds are numbers that were learnt.
+    """
 
     labels: frozenset[Label] | None
     by_chance: float
     bounds: tuple[float, float] | None
     missing: float
+    exact: bool = True
 
 
 _learnt: WeakKeyDictionary[State, dict[int, Learnt]] = WeakKeyDictionary()
@@ -492,7 +515,9 @@ def _compared_with(schema: Schema, statistics: Statistics) -> dict[int, Learnt]:
             observed = table.observed_weight(own)
             missing = 0.0 if observed is None else 1 - float(observed.sum()) / total
             if bounds is not None and np.isfinite(bounds[own]).all() and schema.is_numeric(place):
-                result[place] = Learnt(None, 0.0, (float(bounds[own, 0]), float(bounds[own, 1])), missing)
+                values = table.values_of(name)
+                exact = values is not None and values.exact
+                result[place] = Learnt(None, 0.0, (float(bounds[own, 0]), float(bounds[own, 1])), missing, exact)
             elif not schema.is_numeric(place) and (values := table.values_of(name)) is not None and len(values.values):
                 result[place] = _learnt_labels(values, schema.declared.get(name, ()), missing)
     return result
@@ -533,7 +558,10 @@ def _numbers_unlike(name: str, learnt: Learnt, table: Table, position: int) -> l
     room = 0.1 * (high - low) + ROUNDING * max(abs(low), abs(high))
     outside = known[(known < low - room) | (known > high + room)]
     if len(outside) > max(OUTSIDE * len(known), WORTH_A_WORD * len(cells)):
-        detail = f"such as {outside[0]:g}, where {low:g} to {high:g} was learnt, in {len(outside):,} of {len(cells):,}"
+        ends = (
+            f"{_shown(low)} to {_shown(high)} was learnt" if learnt.exact else f"nearly all was in {low:g} to {high:g}"
+        )
+        detail = f"such as {_shown(outside[0])}, where {ends}, in {len(outside):,} of {len(cells):,}"
         found.append(Finding("outside the range", name, len(outside) / len(known), detail))
     return found
 

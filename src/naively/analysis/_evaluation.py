@@ -34,7 +34,8 @@ class Evaluation(Result):
     measures : dict
         ``accuracy``, ``log_loss`` (in nats), ``brier`` (summed over the classes), ``ece`` (the mean gap between
         confidence and accuracy) and ``auc`` (the mean over the classes that occur, each against the rest; NaN if there
-        is only one), each a tuple of the value and the two ends of its interval.
+        is only one), each a tuple of the value and the two ends of its interval: Wilson's for the accuracy, percentiles
+        over resamples of the rows for the others, which have no width where every row is answered without a fault.
     baseline : dict
         What answering with the shares of the classes among these rows would give.
     confusion : ndarray of shape (n_classes, n_classes)
@@ -198,7 +199,7 @@ def _area(score: FloatArray, positive: AnyArray, weights: FloatArray) -> float:
 
 
 def _intervals(log_proba: FloatArray, codes: IntArray, weights: FloatArray) -> dict[str, tuple[float, float]]:
-    """Between which bounds each measure lies: percentiles over resamples of the rows."""
+    """Between which bounds each measure lies: percentiles over resamples of the rows; of the accuracy Wilson's."""
     random = np.random.default_rng(0)
     n_rows = len(codes)
     n_drawn = min(n_rows, RESAMPLED_ROWS)
@@ -206,8 +207,8 @@ def _intervals(log_proba: FloatArray, codes: IntArray, weights: FloatArray) -> d
     found = [_measured(log_proba[rows], codes[rows], weights[rows]) for rows in draws if weights[rows].any()]
     shrink = float(np.sqrt(n_drawn / n_rows))  # fewer rows than there are vary more
     values = _measured(log_proba, codes, weights)
-    ends = {}
-    for name in MEASURES:
+    ends = {"accuracy": _of_share(values["accuracy"], float(weights.sum() ** 2 / (weights**2).sum()))}
+    for name in MEASURES[1:]:
         resampled = np.array([one[name] for one in found])
         known = resampled[~np.isnan(resampled)]
         if not len(known) or np.isnan(values[name]):
@@ -218,3 +219,18 @@ def _intervals(log_proba: FloatArray, codes: IntArray, weights: FloatArray) -> d
         scale = shrink if shrink < 1 else 1.0
         ends[name] = (float(middle + scale * (low - middle)), float(middle + scale * (high - middle)))
     return ends
+
+
+def _of_share(share: float, n_rows: float) -> tuple[float, float]:
+    """Wilson's interval of a share of so many rows: rows that are all right may have been so by chance.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in _of_share(1.0, 100)]
+    [0.963, 1.0]
+    """
+    from scipy.special import ndtri
+
+    square = float(ndtri((1 + LEVEL) / 2)) ** 2 / n_rows
+    middle, room = share + square / 2, np.sqrt(square * share * (1 - share) + square**2 / 4)
+    return float((middle - room) / (1 + square)), float(min((middle + room) / (1 + square), 1.0))

@@ -28,10 +28,10 @@ class Posterior(Result):
     class_prior : frozen distribution or None
         That of the class prior, a Dirichlet distribution in the order of `classes`; None if the prior was given.
     columns : dict
-        For each column a dict from the names of its parameters to a dict from classes to frozen distributions of
-        ``scipy.stats``.
+        For each column, or factor of several, a dict from the names of its parameters to a dict from classes to frozen
+        distributions of ``scipy.stats``.
     values : dict
-        For each column of labels its values, in the order of its Dirichlet distributions.
+        For each column of labels its values, in the order of its Dirichlet distributions; combinations for a factor.
     classes : list
     """
 
@@ -99,6 +99,7 @@ def posterior_of(
     values: dict[str, Sequence[Label]] = {}
     for factor in factors:
         names = [schema.names[member] for member in factor.members.tolist()]
+        names = [factor.family.term] if factor.family.one_term else names
         tables = statistics_of(schema, factor.family, factor.members.tolist(), statistics)
         smoothing = smoothings[int(factor.members[0])]
         try:
@@ -109,7 +110,7 @@ def posterior_of(
             columns[name] = {key: dict(zip(classes, own, strict=True)) for key, own in parameters.items()}
             if factor.family.values_of(factor.estimate, place) is not None:
                 values[name] = factor.family.values_of(factor.estimate, place)
-    ordered = {name: columns[name] for name in schema.names if name in columns}
+    ordered = {name: columns[name] for name in [*schema.names, *columns] if name in columns}  # factors come last
     return Posterior(class_prior, ordered, values, classes)
 
 

@@ -32,7 +32,7 @@ from naively.analysis._pairs import (
     estimate_corrections,
     plan_bins,
 )
-from naively.errors import InputError, listed, warn
+from naively.errors import InputError, listed, told_once, warn
 from naively.recipes import as_recipe
 from naively.statistics._independence import Independence, crossed_counts, independence_test
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -50,6 +50,7 @@ ALARM = 0.05
 """The chance, over all pairs together, of naming one although all columns are independent."""
 
 
+@told_once()
 def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bins: int = 5) -> Any:
     """How much every two columns depend on each other given the class, the pairs that hurt most first.
 

@@ -23,7 +23,7 @@ from naively.analysis._changes import PRIOR, column_records, prior_record, ranke
 from naively.analysis._unlabelled import Unlabelled, mixture_record, over_classes, shares
 from naively.engines._pieces import sum_of_pieces
 from naively.engines._registry import source_of
-from naively.errors import InputError, ParameterError
+from naively.errors import InputError, ParameterError, told_once
 from naively.families import to_compare
 from naively.statistics._divergence import Change
 from naively.typing import SourceLike, TableLike, TargetLike, WeightsLike
@@ -171,6 +171,7 @@ class Checked(Result, list[dict[str, Any]]):
         return {name: (kinds[name], [record[name] for record in self]) for name in CHECKED}
 
 
+@told_once()
 def check(model: NaiveBayes, X: TableLike | SourceLike) -> Checked:
     """How rows without labels differ from the rows that a model has learnt, the surest first.
 

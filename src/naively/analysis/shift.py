@@ -15,11 +15,12 @@ import numpy as np
 from naively._common.checks import require_whole
 from naively._scoring.decision import log_prior
 from naively._table.read import read_table
+from naively._table.results import Columns, Result
 from naively._table.table import Table
 from naively.engines._registry import engine_of
 from naively.engines._threads import thread_count
 from naively.engines.base import Target
-from naively.errors import ParameterError, warn
+from naively.errors import ParameterError, told_once, warn
 from naively.statistics._statistics import Statistics
 from naively.typing import FloatArray, Label
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 # -- the prior ------------------------------------------------------------------------------------------------------
 
 
-class EstimatedPrior(dict[Label, float]):
-    """The share of each class, a dict, with what chance may have added.
+class EstimatedPrior(Result, dict[Label, float]):
+    """The share of each class, a dict that prints as a table, with what chance may have added.
 
     Attributes
     ----------
@@ -40,6 +41,13 @@ class EstimatedPrior(dict[Label, float]):
     """
 
     standard_error: dict[Label, float]
+
+    def _columns(self) -> Columns:
+        return {
+            "class": ("O", [str(label) for label in self]),
+            "share": ("f", list(self.values())),
+            "standard_error": ("f", list(self.standard_error.values())),
+        }
 
 
 def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 2000, tolerance: float = 1e-7) -> EstimatedPrior:
@@ -98,7 +106,7 @@ def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 2000, toleranc
     labels = model.classes_.tolist()
     estimated = EstimatedPrior(zip(labels, shares.tolist(), strict=True))
     estimated.standard_error = dict(zip(labels, standard_errors(likelihood, shares).tolist(), strict=True))
-    return estimated
+    return estimated._of(X)
 
 
 def standard_errors(likelihood: FloatArray, shares: FloatArray) -> FloatArray:
@@ -165,6 +173,7 @@ def mixture_of(
 # -- the model ------------------------------------------------------------------------------------------------------
 
 
+@told_once()
 def learn_unlabelled(
     model: NaiveBayes, X: Any, weight: float = 1.0, n_iterations: int = 20, tolerance: float = 1e-3
 ) -> NaiveBayes:

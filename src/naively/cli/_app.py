@@ -155,4 +155,4 @@ def records(result: Any) -> list[dict[str, Any]]:
 
 def run() -> None:
     """Run the command line."""
-    sys.exit(app())
+    sys.exit(app(prog_name="naively"))  # also of `python -m naively`: completion has its name

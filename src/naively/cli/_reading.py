@@ -203,8 +203,9 @@ def _checked(
         if not cells or (cells == [""] and len(names) > 1):
             continue
         if len(cells) != len(names):
+            found = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
             raise InputError(
-                f"{source.shown}, line {line}: {len(cells)} cells, where the first line names {len(names)} "
+                f"{source.shown}, line {line}: {found}, where the first line names {len(names)} "
                 f"columns. The delimiter is {source.delimiter!r} (--delimiter names another); cells that hold it must "
                 "be quoted."
             )

@@ -80,7 +80,8 @@ class Gaussian(Family):
     A column that is constant over all rows gives no evidence. A class without a known value in a column borrows the
     mean and variance of all classes together. One whose weight is not above `ddof`, such as a single row if that is 1,
     has no variance, and gets the floor: it is then certain of its own values. ``ddof=0``, shared variances (`ties`) or
-    `StudentT` do better there.
+    `StudentT` do better there. Weights count as rows do: if those of a class add up to 1 or less, as shares do or after
+    `decay`, ``n - 1`` leaves nothing to divide by. Nothing warns of it: a lone row is no mistake.
 
     Where the interval is small beside the standard deviation, the probability is the interval times the density; the
     interval is then the same factor for all classes and tells none from another. It tells where a class has a standard

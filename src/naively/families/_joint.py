@@ -16,6 +16,7 @@ from naively.errors import GapError, InputError
 from naively.families._joint_draws import Together, joint_draws
 from naively.families._joint_normal import Densities, Normals, Rule, known_of
 from naively.families._joint_table import MOST_KEPT, Marginal, ProductTable
+from naively.families._posteriors import Posteriors, dirichlets, no_posterior, prior_counts
 from naively.families._uncertainty import Uncertain
 from naively.families.base import READS_LABELS, Count, Estimate, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing
@@ -146,6 +147,23 @@ class JointFamily(Family):
 
         return uncertain_joint(estimate, block)
 
+    def posterior(self, tables: Any, smoothing: Smoothing) -> list[Posteriors]:
+        """Dirichlet, for all combinations."""
+        if self.numbers:
+            raise no_posterior(
+                "joins numbers, whose means and covariances have one distribution together, which is not told"
+            )
+        estimate = self.estimate(tables[0], smoothing=smoothing)
+        if estimate.table.n_values > MOST_DESCRIBED:
+            raise no_posterior(f"has more than {MOST_DESCRIBED:,} combinations, which are not listed")
+        cells, combinations = estimate.described_cells()
+        weight = estimate.sums.weight.high
+        counts = np.hstack([weight, np.zeros((len(weight), 1))])[:, cells]
+        return [{"probability": dirichlets(counts + prior_counts(smoothing, counts, combinations))}]
+
+    def values_of(self, estimate: Any, place: int) -> Any:
+        return None if self.numbers else estimate.described_cells()[1]
+
     def cells(self, *tables: Any) -> list[FloatArray]:
         """None: columns that are read together have none of their own."""
         raise read_together(self)
@@ -273,7 +291,7 @@ class JointEstimate(Estimate):
     def describe(self) -> dict[str, Any]:
         """Probabilities by combination; means and covariances, by combination if labels are members."""
         result: dict[str, Any] = {"columns": self.family.given}
-        cells, keys = self._described_cells()
+        cells, keys = self.described_cells()
         if self.family.labels:
             logs = self.table.marginal(np.ones(len(self.family.labels), dtype=bool)).logs
             result["probability"] = {key: np.exp(logs[cell]) for key, cell in zip(keys, cells, strict=True)}
@@ -290,7 +308,7 @@ class JointEstimate(Estimate):
         """The columns of numbers, twice for covariances."""
         return [[name for name in self.family.given if name in self.family.numbers]] * 2
 
-    def _described_cells(self) -> tuple[list[int], list[tuple[Label, ...]]]:
+    def described_cells(self) -> tuple[list[int], list[tuple[Label, ...]]]:
         """The cells that are described, -1 for one that never occurred, and their values in the given order."""
         order = [self.family.labels.index(name) for name in self.family.given if name in self.family.labels]
         if self.table.n_values <= MOST_DESCRIBED:

@@ -16,7 +16,7 @@ from naively.errors import ForgetError, InputError
 from naively.families._bins import names_of_bins
 from naively.families._joint import READ_TOGETHER, Block, block_reader, read_together
 from naively.families._joint_draws import Together, tree_draws
-from naively.families._posteriors import log_marginal, prior_counts, refuse_prior_from_data
+from naively.families._posteriors import Posteriors, dirichlets, log_marginal, prior_counts, refuse_prior_from_data
 from naively.families._uncertainty import Uncertain
 from naively.families.base import READS_LABELS, Count, Estimate, Family, LeftOut, Parameters
 from naively.smoothing import Smoothing, shares, smoothed_frequencies
@@ -123,13 +123,30 @@ class TreeFamily(Family):
 
         return uncertain_tree(estimate, PairTables(self, tables), smoothing, block.codes)
 
+    def posterior(self, tables: Any, smoothing: Smoothing) -> list[Posteriors]:
+        """Dirichlet, for each column and each value of its parent, given the tree."""
+        counted, estimate = PairTables(self, tables), self.estimate(*tables, smoothing=smoothing)
+        found: dict[int, Posteriors] = {}
+        for parent, child in estimate.arcs:
+            rows = counted.rows(parent, child)
+            alpha = rows + prior_counts(smoothing, rows, range(rows.shape[-1]))
+            if parent is None:
+                found[child] = {"probability": dirichlets(alpha)}
+                continue
+            of_parent = alpha.reshape(-1, len(counted.categories[parent]), rows.shape[-1])
+            names = [f"probability given {value}" for value in estimate.axes(child)[0]]
+            found[child] = {name: dirichlets(of_parent[:, place]) for place, name in enumerate(names)}
+        return [found[place] for place in range(len(self.columns))]
+
+    def values_of(self, estimate: Any, place: int) -> Any:
+        return estimate.axes(place)[-1]
+
     def log_marginal_likelihood(self, tables: Any, smoothing: Smoothing) -> float:
         """Under the Dirichlet priors that the smoothing is, given the tree: the score of Bayesian networks (BDe)."""
         refuse_prior_from_data(smoothing)
         counted, total = PairTables(self, tables), 0.0
         for parent, child in self.estimate(*tables, smoothing=smoothing).arcs:
-            counts = counted.single(child)[:, None] if parent is None else counted.pair(parent, child)
-            rows = counts[:, 0] if parent is None else _flat(counts)
+            rows = counted.rows(parent, child)
             total += log_marginal(rows, prior_counts(smoothing, rows, range(rows.shape[-1])))
         return total
 
@@ -169,9 +186,13 @@ class PairTables:
 
     def posterior(self, parent: int | None, child: int, smoothing: Smoothing) -> FloatArray:
         """The counts behind `table`, pseudo-counts included."""
-        counts = self.single(child)[:, None] if parent is None else self.pair(parent, child)
-        rows = counts[:, 0] if parent is None else _flat(counts)
-        return (rows + smoothing.pseudo_counts(rows, range(rows.shape[-1]))).reshape(counts.shape)
+        rows = self.rows(parent, child)
+        n_given = 1 if parent is None else len(self.categories[parent])
+        return (rows + smoothing.pseudo_counts(rows, range(rows.shape[-1]))).reshape(-1, n_given, rows.shape[-1])
+
+    def rows(self, parent: int | None, child: int) -> FloatArray:
+        """The counts of a column's values, a row for each class and value of its parent, if it has one."""
+        return self.single(child) if parent is None else _flat(self.pair(parent, child))
 
     def together(self) -> AnyArray:
         """Which columns (columns, columns) are known together in any row."""

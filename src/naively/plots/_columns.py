@@ -177,7 +177,7 @@ def _axis(sources: Sources, member: int) -> FloatArray:
     """The range of a column's numbers."""
     model = sources.model
     tables = [model.statistics_.table(summary) for summary in model.schema_.summaries[member]]
-    low, high = max(tables, key=lambda one: one.detail).value_range(model.schema_.names[member])
+    low, high = max(tables, key=lambda one: one.detail).value_range(model.schema_.names[member], model.class_count_)
     factor, place = sources.owner[member] if member in sources.owner else sources.expecting[member][:2]
     if factor.estimate.positive:  # its density may have no end at 0
         points = factor.estimate.points(place, RESOLUTION)

@@ -10,7 +10,7 @@ from naively._common.checks import require_whole
 from naively._report.grid import grid
 from naively._report.sources import Sources
 from naively.classifier import NaiveBayes
-from naively.errors import ParameterError
+from naively.errors import ParameterError, told_once
 from naively.plots._axes import COLOURS, FAINT, INK, SOFT, axes_or_new, styled
 from naively.typing import FloatArray, Label
 
@@ -27,6 +27,7 @@ FARTHEST = 16.0
 """Bits: scales end there."""
 
 
+@told_once()
 def plot_nomogram(
     model: NaiveBayes,
     target: Label | None = None,

@@ -384,7 +384,7 @@ class Histograms(Statistic):
                 result[place] = value_of(ends)
         return result
 
-    def value_range(self, column: str) -> tuple[float, float]:
+    def value_range(self, column: str, class_weight: FloatArray) -> tuple[float, float]:
         values = self.histograms[self.columns.index(column)].values()
         room = 0.1 * (values[-1] - values[0]) or 1.0
         return float(values[0] - room), float(values[-1] + room)

@@ -227,11 +227,13 @@ class Moments(Statistic):
     def observed_weight(self, place: int) -> FloatArray | None:
         return None if self.observed is None else self.observed.high[:, place]
 
-    def value_range(self, column: str) -> tuple[float, float]:
-        """Three standard deviations around the means of the classes; up to the largest total without squares."""
+    def value_range(self, column: str, class_weight: FloatArray) -> tuple[float, float]:
+        """Three standard deviations around the means of the classes; without squares, those that counts would have."""
         own = self.for_columns([column])
         if own.square is None or own.observed is None:
-            return 0.0, float(own.total.high.max()) or 1.0
+            rows = class_weight if own.observed is None else own.observed.high[:, 0]
+            mean = np.maximum(own.total.high[rows > 0, 0], 0.0) / rows[rows > 0]
+            return 0.0, float((mean + 3 * np.sqrt(mean)).max(initial=0.0)) or 1.0
         weight, mean, scatter = (part[:, 0] for part in centred(own))
         known = weight > 0
         deviation = np.sqrt(scatter[known] / weight[known])

@@ -338,7 +338,10 @@ class Statistic(ABC):
     """From the name of a column to its `Histogram`."""
 
     value_range: Any = Gap("holds no numbers")
-    """From the name of a column to the two numbers between which nearly all of its values lie."""
+    """From ``(column, class_weight)`` to the two numbers between which nearly all values of a column lie.
+
+    `class_weight` (classes,) is the weight of all rows.
+    """
 
     compare: Any = Gap("does not tell how a column changes")
     """How each column has changed in each class, ``(other, summary, rows)``.
