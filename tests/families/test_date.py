@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from naively import NaiveBayes, load
 from naively._table.dates import written
 from naively._table.read import read_table
-from naively.errors import GapError, InputTypeError, ParameterError
+from naively.errors import InputTypeError, ParameterError
 from naively.families import Categorical, Date, Gaussian, Poisson, Stacked
 from naively.statistics._calendar import MONTHS, NAMES, WEEKDAYS, part_of
 from naively.testing import check_family
@@ -250,8 +250,6 @@ def test_bad_options_and_gaps_are_told():
     ):
         with pytest.raises(ParameterError, match="no density"):
             asked()
-    with pytest.raises(GapError, match=r"'when'.*no table"):
-        model.to_python()
     with pytest.raises(InputTypeError, match="'n' holds numbers, which 'date' cannot read"):
         NaiveBayes("textbook", families={"n": "date"}).fit({"n": [1.0, 2.0]}, ["a", "b"])
 

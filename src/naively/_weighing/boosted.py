@@ -169,7 +169,7 @@ class _Group:
         learnt = ~held_out
         self._learnt, self._asked = filled[learnt], filled[held_out]
         self._truth = np.eye(start.shape[1])[target[learnt]]
-        self._weights = weights[learnt]
+        self._weights = weights[learnt].astype(np.float32).astype(np.float64)  # equal ones to the last bit
         self._scores, self._asked_scores = start[learnt].copy(), start[held_out].copy()
         self._asked_target, self._asked_weights = target[held_out], weights[held_out]
 
@@ -183,6 +183,7 @@ class _Group:
         if len(residual) > MOST_ROWS_TO_CUT:
             drawn = random.permutation(len(residual))[:MOST_ROWS_TO_CUT]
         told = residual[drawn] if residual.shape[1] > 2 else residual[drawn, 1]  # two classes mirror each other
+        told = told.astype(np.float32)  # last bits, which depend on the scale of the weights, break no tie
         grown = ExtraTreeRegressor(
             max_features=SHARE_OF_FEATURES,
             max_leaf_nodes=n_cells,
