@@ -187,3 +187,37 @@ def test_methods_of_a_model_take_named_types():
                 found += 1
     assert found > 30
     assert all(hasattr(names, name) for name in named_types.values())
+
+
+LIKE = {
+    "X": "TableLike", "y": "TargetLike", "sample_weight": "WeightsLike", "prior": "PriorLike", "loss": "LossLike",
+    "families": "FamiliesLike", "factors": "FactorsLike", "smoothing": "SmoothingLike",
+}  # fmt: skip
+PUBLIC = ("compat", "diagnostics", "drift", "plots", "selection", "shift", "sklearn", "thresholds")
+
+
+def functions_of(module):
+    """The public functions of a module, and the public methods of its classes, by name."""
+    for name in dir(module):
+        one = getattr(module, name)
+        if name.startswith("_") or not getattr(one, "__module__", "").startswith(module.__name__):
+            continue  # a tool of the module's own
+        for inner in dir(one) if inspect.isclass(one) else ():
+            method = inspect.getattr_static(one, inner)
+            method = getattr(method, "__func__", method)
+            is_ours = inspect.isfunction(method) and method.__module__.startswith("naively")
+            if is_ours and (inner == "__init__" or not inner.startswith("_")):
+                yield f"{name}.{inner}", method
+        if inspect.isfunction(one):
+            yield name, one
+
+
+@pytest.mark.parametrize("module", [naively, *(getattr(naively, name) for name in PUBLIC)], ids=["naively", *PUBLIC])
+def test_what_people_give_has_a_type_with_a_name(module):
+    vague = {
+        f"{name}({parameter.name}: {parameter.annotation})"
+        for name, function in functions_of(module)
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.annotation == "Any" and parameter.name in LIKE
+    }
+    assert not vague

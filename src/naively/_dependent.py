@@ -8,7 +8,7 @@ from naively._model.state import of_one_state
 from naively.classifier import NaiveBayes
 from naively.families import Joint, Tree
 from naively.families._tree import TreeEstimate
-from naively.typing import FloatArray
+from naively.typing import FamiliesLike, FloatArray, PriorLike, SmoothingLike
 
 
 class JointBayes(NaiveBayes):
@@ -51,10 +51,10 @@ class JointBayes(NaiveBayes):
     def __init__(
         self,
         *,
-        families: Any = None,
-        smoothing: Any = None,
-        prior: Any = "estimated",
-        prior_smoothing: Any = None,
+        families: FamiliesLike | None = None,
+        smoothing: SmoothingLike | None = None,
+        prior: PriorLike = "estimated",
+        prior_smoothing: SmoothingLike | None = None,
         ties: Any = "none",
         ddof: Any = 0,
         floor: float = 1e-9,
@@ -138,10 +138,10 @@ class TAN(NaiveBayes):
         root: str | int = 0,
         bins: int = 5,
         cuts: Any = None,
-        families: Any = None,
-        smoothing: Any = None,
-        prior: Any = "estimated",
-        prior_smoothing: Any = None,
+        families: FamiliesLike | None = None,
+        smoothing: SmoothingLike | None = None,
+        prior: PriorLike = "estimated",
+        prior_smoothing: SmoothingLike | None = None,
         n_threads: int | None = None,
     ):
         self.root = root

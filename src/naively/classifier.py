@@ -292,7 +292,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     @classmethod
-    def from_parameters(cls, prior: Any, columns: Any, rows: float = 1.0) -> NaiveBayes:
+    def from_parameters(cls, prior: PriorLike, columns: Any, rows: float = 1.0) -> NaiveBayes:
         """A model of recipe "textbook" from given parameters, without data.
 
         Parameters

@@ -31,6 +31,7 @@ from naively.families import Bernoulli, ByKind, Categorical, Family, Gaussian, K
 from naively.families._weka import Rounded
 from naively.recipes import Recipe
 from naively.smoothing import NAMES, MEstimate, Smoothing
+from naively.typing import PriorLike, SmoothingLike
 
 __all__ = ["clop", "e1071", "klar", "naivebayes", "weka"]
 
@@ -152,7 +153,7 @@ class klar(_OtherSystem):  # noqa: N801
         fL: float = 0,
         usekernel: bool = False,
         adjust: float = 1,
-        prior: Any = None,
+        prior: PriorLike | None = None,
         threshold: float = 0.001,
         bw: Any = "nrd0",
         kernel: str = "gaussian",
@@ -219,7 +220,7 @@ class naivebayes(_OtherSystem):  # noqa: N801
         usekernel: bool = False,
         usepoisson: bool = False,
         adjust: float = 1,
-        prior: Any = None,
+        prior: PriorLike | None = None,
         threshold: float = 0.001,
         eps: float = 0,
         bw: Any = "nrd0",
@@ -309,7 +310,7 @@ class clop(_OtherSystem):  # noqa: N801
     array([0.8333, 0.1667])
     """
 
-    def __init__(self, smoothing: Any = "classes"):
+    def __init__(self, smoothing: SmoothingLike = "classes"):
         if isinstance(smoothing, str) and smoothing not in ("classes", "features", *NAMES):
             raise ParameterError(f"clop(smoothing) must be 'classes' or 'features', got {brief(smoothing)}.")
         self.smoothing = smoothing

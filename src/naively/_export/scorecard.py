@@ -24,7 +24,7 @@ from naively._table.read import read_table
 from naively._table.results import Columns, Result, Shown, as_cell
 from naively.analysis._check import values_by_column
 from naively.errors import GapError, InputError, ParameterError, listed
-from naively.typing import FloatArray, Label, PathLike
+from naively.typing import FloatArray, Label, PathLike, TableLike
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -145,7 +145,7 @@ class Scorecard(Result):
         found = np.array([shared + self.factor * one.log_odds for one in column.bins])
         return np.round(found) if self.rounded else found
 
-    def score(self, X: Any) -> FloatArray:
+    def score(self, X: TableLike) -> FloatArray:
         """The points of each row.
 
         Parameters

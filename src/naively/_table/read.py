@@ -32,7 +32,7 @@ from naively._table.labels import (
 from naively._table.table import ArrayTable, Kind, SparseTable, Table, made_up_names
 from naively._text.tokenise import words
 from naively.errors import InputError, InputTypeError, SchemaError, brief, listed
-from naively.typing import AnyArray, FloatArray, IntArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label, TableLike
 
 PROSE_CELLS = 256
 PROSE_WORDS = 8
@@ -136,7 +136,7 @@ def _listed_cells(X: Any) -> list[Any] | None:
     return None
 
 
-def named(X: Any, names: Any) -> Table:
+def named(X: TableLike, names: Sequence[str]) -> Table:
     """An array or sparse matrix with names for its columns, to be used wherever a table X is.
 
     The names come through to `explain`, `parameters` and ``feature_names_in_``, and columns are matched by name.

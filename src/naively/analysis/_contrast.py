@@ -14,7 +14,7 @@ from naively._scoring.model import Scorer
 from naively._table.read import read_table
 from naively._table.table import require_rows
 from naively.families._numbers import against
-from naively.typing import AnyArray, FloatArray
+from naively.typing import AnyArray, FloatArray, TableLike
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Contrast:
         bias = 0.0 if self.scorer.bias is None else self.scorer.bias
         return against(self.log_prior + bias, self.base)
 
-    def log_odds(self, X: Any) -> FloatArray:
+    def log_odds(self, X: TableLike) -> FloatArray:
         """The posterior log-odds of each row, (rows, classes)."""
         table = read_table(X)
         require_rows(table)
@@ -69,7 +69,7 @@ class Contrast:
         decider.warn()
         return result
 
-    def terms(self, X: Any) -> FloatArray:
+    def terms(self, X: TableLike) -> FloatArray:
         """What each cell adds to the log-odds, (rows, columns, classes)."""
         table = read_table(X)
         require_rows(table)

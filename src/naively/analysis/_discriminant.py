@@ -25,7 +25,7 @@ from naively._table.results import SHOWN_ROWS, Columns, Result, Shown, more
 from naively.analysis._contrast import Contrasted
 from naively.errors import GapError, ParameterError, listed
 from naively.families import Estimate
-from naively.typing import FloatArray
+from naively.typing import FloatArray, TableLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +107,7 @@ class Discriminant(Contrasted, Result):
         columns = [weight for _, _, weight in self._terms]
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.classes), 0))
 
-    def decision(self, X: Any) -> FloatArray:
+    def decision(self, X: TableLike) -> FloatArray:
         """F of each row for each class, (rows, classes): above 0 where the class is more probable than the base."""
         return self.contrast.log_odds(X)
 

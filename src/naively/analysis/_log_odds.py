@@ -22,7 +22,7 @@ from naively._table.table import ArrayTable, Table
 from naively.analysis._contrast import Contrast, Contrasted
 from naively.errors import GapError, ParameterError
 from naively.families._numbers import against, spread_places
-from naively.typing import FloatArray
+from naively.typing import FloatArray, TableLike
 
 PRIOR = "prior"
 """What the constant is called among the columns."""
@@ -163,7 +163,7 @@ class LogOdds(Contrasted, Result):
         """
         return self.contrast.log_odds(X)
 
-    def terms(self, X: Any) -> FloatArray:
+    def terms(self, X: TableLike) -> FloatArray:
         """What each cell adds, (rows, columns, classes)."""
         return self.contrast.terms(X)
 

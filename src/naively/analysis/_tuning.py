@@ -30,7 +30,7 @@ from naively.engines.base import Target
 from naively.errors import InputError, ParameterError, brief
 from naively.recipes import as_recipe
 from naively.statistics._statistics import Statistics
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike, WeightsLike
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,13 +92,13 @@ class Tuning(Result):
 
 def tune(
     model: NaiveBayes,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike,
     grid: Any,
     *,
     folds: Any = 10,
     scoring: Any = "accuracy",
-    sample_weight: Any = None,
+    sample_weight: WeightsLike | None = None,
     stratify: bool = True,
     seed: Any = 0,
     progress: bool | None = None,

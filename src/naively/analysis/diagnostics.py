@@ -35,7 +35,7 @@ from naively.analysis._pairs import (
 from naively.errors import InputError, listed, told_once, warn
 from naively.recipes import as_recipe
 from naively.statistics._independence import Independence, crossed_counts, independence_test
-from naively.typing import AnyArray, FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike, WeightsLike
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -51,7 +51,9 @@ ALARM = 0.05
 
 
 @told_once()
-def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bins: int = 5) -> Any:
+def dependence(
+    model: NaiveBayes, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None, bins: int = 5
+) -> Any:
     """How much every two columns depend on each other given the class, the pairs that hurt most first.
 
     Parameters
@@ -120,7 +122,9 @@ def dependence(model: NaiveBayes, X: Any, y: Any, sample_weight: Any = None, bin
     return _framed(names, first, second, tests, correlation, overcounted, gain, weights.sum(), X)
 
 
-def independence(a: Any, b: Any, given: Any = None, sample_weight: Any = None, bins: int = 5) -> Independence:
+def independence(
+    a: Any, b: Any, given: Any = None, sample_weight: WeightsLike | None = None, bins: int = 5
+) -> Independence:
     """Test whether two columns are independent, given a third or at all.
 
     Parameters

@@ -8,7 +8,7 @@ begin with, `learn_unlabelled` lets the model label the other rows, in shares, a
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from naively.engines._threads import thread_count
 from naively.engines.base import Target
 from naively.errors import ParameterError, told_once, warn
 from naively.statistics._statistics import Statistics
-from naively.typing import FloatArray, Label
+from naively.typing import FloatArray, Label, TableLike
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -50,7 +50,9 @@ class EstimatedPrior(Result, dict[Label, float]):
         }
 
 
-def estimate_prior(model: NaiveBayes, X: Any, n_iterations: int = 2000, tolerance: float = 1e-7) -> EstimatedPrior:
+def estimate_prior(
+    model: NaiveBayes, X: TableLike, n_iterations: int = 2000, tolerance: float = 1e-7
+) -> EstimatedPrior:
     """The class frequencies of rows without classes, by EM on the model's probabilities.
 
     It holds where the classes still look as they did and only their shares have changed. Use a model with calibrated
@@ -175,7 +177,7 @@ def mixture_of(
 
 @told_once()
 def learn_unlabelled(
-    model: NaiveBayes, X: Any, weight: float = 1.0, n_iterations: int = 20, tolerance: float = 1e-3
+    model: NaiveBayes, X: TableLike, weight: float = 1.0, n_iterations: int = 20, tolerance: float = 1e-3
 ) -> NaiveBayes:
     """A model that has learnt rows without classes, too: by EM, each row shared out among the classes.
 

@@ -27,7 +27,7 @@ from naively._table.target import read_rows
 from naively.classifier import NaiveBayes
 from naively.errors import InputError, ParameterError, RecipeError, brief, listed
 from naively.families._numbers import spread_places
-from naively.typing import AnyArray, FloatArray, IntArray, Label
+from naively.typing import AnyArray, FloatArray, IntArray, Label, TableLike, TargetLike, WeightsLike
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
@@ -157,9 +157,9 @@ class TradeOff(Result):
 
 def trade_off(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
-    sample_weight: Any = None,
+    X: TableLike | None = None,
+    y: TargetLike | None = None,
+    sample_weight: WeightsLike | None = None,
     *,
     positive: Any = None,
     left_out: bool = False,
@@ -218,7 +218,7 @@ def trade_off(
 def trade_off_of(
     log_odds: Any,
     is_positive: Any,
-    sample_weight: Any = None,
+    sample_weight: WeightsLike | None = None,
     *,
     positive: Label = True,
     base_prior: Mapping[Label, float] | None = None,
@@ -277,7 +277,12 @@ def trade_off_of(
 
 
 def _scored_rows(
-    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, positive: Label, fixed: FloatArray | None
+    model: NaiveBayes,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    positive: Label,
+    fixed: FloatArray | None,
 ) -> tuple[FloatArray, AnyArray, FloatArray | None]:
     """The log-probabilities of rows, whether they are of the class, and their weights.
 

@@ -14,7 +14,7 @@ from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.plots._axes import FAINT, INK, SOFT, axes_or_new, colour_of, styled, wrapped
 from naively.plots._judged import judged
-from naively.typing import FloatArray
+from naively.typing import FloatArray, TableLike, TargetLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,12 @@ SURE = 1.96
 
 
 def plot_reliability(
-    calibrations: Any, X: Any = None, y: Any = None, ax: Axes | None = None, *, left_out: bool = False
+    calibrations: Any,
+    X: TableLike | None = None,
+    y: TargetLike | None = None,
+    ax: Axes | None = None,
+    *,
+    left_out: bool = False,
 ) -> Axes:
     """How often the model is right where it says that it is right with some probability.
 

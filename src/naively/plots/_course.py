@@ -15,6 +15,7 @@ from naively.classifier import NaiveBayes
 from naively.errors import NaivelyWarning, ParameterError
 from naively.plots._axes import COLOURS, SOFT, axes_or_new, colour_of, styled
 from naively.plots._surfaces import axis_of, numbers_of, two_numeric
+from naively.typing import TableLike, TargetLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def plot_copies(
     x: Any,
-    y: Any,
+    y: TargetLike,
     value: float | None = None,
     most: int = 8,
     recipes: Sequence[str] = ("textbook", "auto"),
@@ -74,7 +75,7 @@ def plot_copies(
 
 
 def plot_smoothing(
-    model: NaiveBayes, X: Any, y: Any, pseudo_counts: Sequence[float] | None = None, ax: Axes | None = None
+    model: NaiveBayes, X: TableLike, y: TargetLike, pseudo_counts: Sequence[float] | None = None, ax: Axes | None = None
 ) -> Axes:
     """The log-loss of left-out rows against the pseudo-count: too little smoothing, and too much.
 
@@ -115,7 +116,7 @@ def plot_smoothing(
 
 
 def plot_outliers(
-    model: NaiveBayes, X: Any, outliers: Any = None, columns: Sequence[Any] = (0, 1), ax: Axes | None = None
+    model: NaiveBayes, X: TableLike, outliers: Any = None, columns: Sequence[Any] = (0, 1), ax: Axes | None = None
 ) -> Axes:
     """The log-density of rows by two columns: low for what is unlike all that was learnt.
 

@@ -10,7 +10,7 @@ from naively._table.target import read_rows
 from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.plots._axes import COLOURS, FAINT, INK, SOFT, axes_or_new, colour_of, styled, wrapped
-from naively.typing import FloatArray, IntArray, Label
+from naively.typing import FloatArray, IntArray, Label, TableLike, TargetLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ class Judged(NamedTuple):
     weights: FloatArray
 
 
-def judged(model: NaiveBayes, X: Any, y: Any, left_out: bool = False) -> Judged:
+def judged(model: NaiveBayes, X: TableLike, y: TargetLike, left_out: bool = False) -> Judged:
     """The answers of a model for rows whose class is known; of the model without the row, if so wanted."""
     if y is None:
         raise ParameterError("X needs y: the classes of its rows, or the name of the column that holds them.")
@@ -34,7 +34,9 @@ def judged(model: NaiveBayes, X: Any, y: Any, left_out: bool = False) -> Judged:
     return Judged(log_proba, known, np.ones(len(known)) if weights is None else weights)
 
 
-def plot_confusion(model: NaiveBayes, X: Any, y: Any, ax: Axes | None = None, *, left_out: bool = False) -> Axes:
+def plot_confusion(
+    model: NaiveBayes, X: TableLike, y: TargetLike, ax: Axes | None = None, *, left_out: bool = False
+) -> Axes:
     """How many rows of each class were taken for which; shades are shares of the true class.
 
     Parameters
@@ -89,7 +91,13 @@ def plot_confusion(model: NaiveBayes, X: Any, y: Any, ax: Axes | None = None, *,
 
 
 def plot_roc(
-    model: Any, X: Any, y: Any, target: Label | None = None, ax: Axes | None = None, *, left_out: bool = False
+    model: Any,
+    X: TableLike,
+    y: TargetLike,
+    target: Label | None = None,
+    ax: Axes | None = None,
+    *,
+    left_out: bool = False,
 ) -> Axes:
     """The ROC curve: of the rows of a class, how many are found; of the others, how many are taken for it.
 
@@ -130,7 +138,13 @@ def plot_roc(
 
 
 def plot_precision_recall(
-    model: Any, X: Any, y: Any, target: Label | None = None, ax: Axes | None = None, *, left_out: bool = False
+    model: Any,
+    X: TableLike,
+    y: TargetLike,
+    target: Label | None = None,
+    ax: Axes | None = None,
+    *,
+    left_out: bool = False,
 ) -> Axes:
     """Precision against recall: of what is taken for a class, how much is; of the class, how much is found.
 
@@ -198,7 +212,13 @@ def _steps(wanted: Any, scores: FloatArray, weights: FloatArray) -> tuple[FloatA
 
 
 def plot_prior(
-    model: NaiveBayes, X: Any, y: Any, target: Label | None = None, ax: Axes | None = None, *, left_out: bool = False
+    model: NaiveBayes,
+    X: TableLike,
+    y: TargetLike,
+    target: Label | None = None,
+    ax: Axes | None = None,
+    *,
+    left_out: bool = False,
 ) -> Axes:
     """Precision and recall of a class as its prior moves: a prior is a threshold.
 

@@ -16,7 +16,7 @@ from naively.classifier import NaiveBayes
 from naively.errors import ParameterError
 from naively.families import Gaussian
 from naively.plots._axes import RESOLUTION, SOFT, axes_or_new, colour_of, styled
-from naively.typing import FloatArray, IntArray
+from naively.typing import FloatArray, IntArray, TableLike, TargetLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,11 @@ SHAPES: dict[Literal["none", "feature", "class", "all"], str] = {
 
 
 def plot_decision_surface(
-    model: NaiveBayes, X: Any, y: Any = None, columns: Sequence[Any] = (0, 1), ax: Axes | None = None
+    model: NaiveBayes,
+    X: TableLike,
+    y: TargetLike | None = None,
+    columns: Sequence[Any] = (0, 1),
+    ax: Axes | None = None,
 ) -> Axes:
     """Which class the model gives to which values of two columns, all other columns not being known.
 
@@ -89,7 +93,7 @@ def two_numeric(model: NaiveBayes, columns: Sequence[Any]) -> list[int]:
     return members
 
 
-def numbers_of(model: NaiveBayes, members: Sequence[int], X: Any) -> FloatArray:
+def numbers_of(model: NaiveBayes, members: Sequence[int], X: TableLike) -> FloatArray:
     """The numbers of some columns of a table, (rows, columns), each of which must have a range."""
     table, positions = model.schema_.matched(read_table(X))
     there = np.array(members) if positions is None else positions[members]
@@ -154,7 +158,7 @@ def _draw_points(model: NaiveBayes, points: FloatArray, codes: IntArray, ax: Axe
     ax.legend(fontsize="small", frameon=True, framealpha=0.85, edgecolor="none")
 
 
-def plot_ties(X: Any, y: Any, columns: Sequence[Any] = (0, 1), axes: Any = None) -> Any:
+def plot_ties(X: TableLike, y: TargetLike, columns: Sequence[Any] = (0, 1), axes: Any = None) -> Any:
     """The decision surfaces of the four ways to tie Gaussian variances.
 
     The boundary between two classes is straight if and only if the variances do not depend on the class ("feature" and

@@ -21,7 +21,7 @@ from naively.errors import InputError, ParameterError, brief, listed, warn
 from naively.families import Estimate, Family
 from naively.smoothing import Dirichlet, Lidstone, Smoothing
 from naively.statistics._moments import Moments
-from naively.typing import AnyArray, FloatArray
+from naively.typing import AnyArray, FloatArray, TableLike, TargetLike, WeightsLike
 
 
 class Learnt(NamedTuple):
@@ -85,7 +85,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
         """Learn the rows of X, and nothing but them.
 
         Parameters
@@ -109,7 +109,9 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._state = learnt
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: TableLike, y: TargetLike, classes: Any = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Learn more rows: afterwards the model equals one fitted on all rows at once.
 
         Parameters
@@ -173,7 +175,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- answers --------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """The most probable class of each row.
 
         Parameters
@@ -186,7 +188,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._ready().predict(self._read(X), prior=self._prior_of_answers())
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> float:
         """The accuracy: the share of the rows whose class is predicted.
 
         Parameters
@@ -201,7 +203,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, classes, codes, weights = read_rows(X, y, sample_weight)
         return accuracy(classes[codes], self.predict(table), weights)
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """The probability of each class.
 
         Parameters
@@ -214,7 +216,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._ready().predict_proba(self._read(X), prior=self._prior_of_answers())
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
         """The logarithm of the probability of each class.
 
         Parameters
@@ -227,7 +229,7 @@ class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._ready().predict_log_proba(self._read(X), prior=self._prior_of_answers())
 
-    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+    def predict_joint_log_proba(self, X: TableLike) -> FloatArray:
         """The joint log-probability ``log P(class) + log P(row | class)``.
 
         Parameters

@@ -10,7 +10,7 @@ from naively._common.checks import require_number
 from naively.families import Bernoulli, Complement, Family, Multinomial
 from naively.sklearn._base import CountingDropIn
 from naively.smoothing import PerColumn, Smoothing
-from naively.typing import FloatArray
+from naively.typing import FloatArray, TableLike
 
 
 class MultinomialNB(CountingDropIn):
@@ -125,7 +125,7 @@ class ComplementNB(CountingDropIn):
     def _prior_of_answers(self) -> Any:
         return "uniform"
 
-    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+    def predict_joint_log_proba(self, X: TableLike) -> FloatArray:
         """The score of each class: the sum of its weights, without the class prior.
 
         Parameters

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from naively.classifier import NaiveBayes
 from naively.errors import InputError, ParameterError
 from naively.families import Gaussian
-from naively.typing import AnyArray
+from naively.typing import AnyArray, FamiliesLike, TableLike, TargetLike, WeightsLike
 
 
 class SelectByEvidence(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -50,12 +50,12 @@ class SelectByEvidence(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ['petal length (cm)', 'petal width (cm)']
     """
 
-    def __init__(self, k: Any = 10, *, by: str = "information", families: Any = None):
+    def __init__(self, k: Any = 10, *, by: str = "information", families: FamiliesLike | None = None):
         self.k = k
         self.by = by
         self.families = families
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike | None = None) -> Self:
         """Rank the columns.
 
         Parameters

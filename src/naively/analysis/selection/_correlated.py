@@ -17,7 +17,7 @@ from naively._table.target import read_target
 from naively.analysis._correlation import ROUNDING, correlations, in_units_of_spread
 from naively.errors import InputError, ParameterError
 from naively.statistics._information import symmetric_uncertainty
-from naively.typing import IntArray
+from naively.typing import IntArray, TableLike, TargetLike
 
 BLOCK = 256
 """Correlations of so many columns with all others are computed at once."""
@@ -53,7 +53,7 @@ class Correlated(Result):
         return super()._shown()._replace(title=f"kept {len(self.kept)} columns, dropped {len(self.dropped)}")
 
 
-def drop_correlated(X: Any, threshold: float = 0.95, y: Any = None) -> tuple[Any, Correlated]:
+def drop_correlated(X: TableLike, threshold: float = 0.95, y: TargetLike | None = None) -> tuple[Any, Correlated]:
     """Drop the columns that repeat one before them.
 
     Parameters

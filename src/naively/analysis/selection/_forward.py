@@ -23,7 +23,7 @@ from naively.classifier import NaiveBayes
 from naively.engines._threads import thread_count
 from naively.errors import InputError, ParameterError
 from naively.recipes import as_recipe
-from naively.typing import FloatArray, IntArray
+from naively.typing import FloatArray, IntArray, TableLike, TargetLike, WeightsLike
 
 LARGEST_EVIDENCE = 1 << 28
 """The most numbers (rows x columns x classes) that are held at once: 2 GiB."""
@@ -66,9 +66,9 @@ class ForwardSelection(Result):
 
 def forward_selection(
     model: NaiveBayes,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: TableLike,
+    y: TargetLike,
+    sample_weight: WeightsLike | None = None,
     *,
     max_features: int | None = None,
     min_gain: float | None = None,
