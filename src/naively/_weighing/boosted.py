@@ -125,6 +125,8 @@ def fit_boosted_cells(
     first = log_loss(log_softmax(start, axis=1), target, weights)
     best, n_rounds = first, 0
     for done in range(1, ROUNDS + 1):
+        if best < LEAST_GAIN_OF_ALL:  # so much is no longer left to be gained
+            break
         for group in groups:
             group.add_partition(random, n_cells)
         loss = sum(group.held_out_loss() for group in groups)
