@@ -76,7 +76,7 @@ def test_parameters_override_a_recipe():
         ({"kept_rows": -1}, r"Recipe\(kept_rows\) must be a whole number of at least 0"),
         ({"kept_rows": 0}, r"Recipe\(kept_rows\) must be at least 1 where evidence is weighed"),
         ({"tempering": ["X"]}, r"Tempering\(candidates\) must be some of.*X"),
-        ({"tempering": "T"}, r"Tempering\(candidates\) must be some of.*'T'"),
+        ({"tempering": "X"}, r"Tempering\(candidates\) must be some of.*'X'"),
         ({"tempering": None, "pooled": True}, r"Recipe\(pooled=True\) needs a tempering"),
         ({"pooled": "yes"}, r"Recipe\(pooled\) must be True or False"),
     ],

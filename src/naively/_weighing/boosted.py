@@ -33,6 +33,10 @@ SHARE_OF_FEATURES = 0.7
 MOST_ROWS_TO_CUT = 4096
 """A partition is cut by so many rows, drawn anew for each, so that partitions differ; all rows make its steps."""
 
+RESOLUTION = 2.0**-20
+"""Residuals are rounded to multiples of this, whose sums are exact: no tie of two cuts is broken by last bits, which depend
+on the order of rows and classes and on the scale of weights."""
+
 LEAST_GAIN = 1e-5
 """Nats per row by which the left-out loss must fall below its least so far, to count as lower."""
 
@@ -185,7 +189,7 @@ class _Group:
         if len(residual) > MOST_ROWS_TO_CUT:
             drawn = random.permutation(len(residual))[:MOST_ROWS_TO_CUT]
         told = residual[drawn] if residual.shape[1] > 2 else residual[drawn, 1]  # two classes mirror each other
-        told = told.astype(np.float32)  # last bits, which depend on the scale of the weights, break no tie
+        told = np.round(told / RESOLUTION) * RESOLUTION
         grown = ExtraTreeRegressor(
             max_features=SHARE_OF_FEATURES,
             max_leaf_nodes=n_cells,
