@@ -34,8 +34,8 @@ MOST_ROWS_TO_CUT = 4096
 """A partition is cut by so many rows, drawn anew for each, so that partitions differ; all rows make its steps."""
 
 RESOLUTION = 2.0**-20
-"""Residuals are rounded to multiples of this, whose sums are exact: no tie of two cuts is broken by last bits, which depend
-on the order of rows and classes and on the scale of weights."""
+"""Residuals are rounded to multiples of this, whose sums are exact: no tie of two cuts is broken by last bits, which
+depend on the order of rows and classes and on the scale of weights."""
 
 LEAST_GAIN = 1e-5
 """Nats per row by which the left-out loss must fall below its least so far, to count as lower."""
