@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, log_loss, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from naively import NaiveBayes, compare, evaluate
 from naively.analysis._evaluation import evaluated
@@ -96,7 +98,9 @@ def test_without_rows_the_kept_ones_are_judged_by_the_others():
 def test_classifiers_of_scikit_learn_are_evaluated_too():
     known = TRAIN.dropna()
     numbers = known.select_dtypes("number").assign(species=known["species"])
-    model = LogisticRegression(max_iter=5000).fit(numbers.drop(columns="species"), numbers["species"])
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(
+        numbers.drop(columns="species"), numbers["species"]
+    )
     found = evaluate(model, numbers, "species")
     assert found["accuracy"] == pytest.approx(model.score(numbers.drop(columns="species"), numbers["species"]))
 

@@ -302,7 +302,8 @@ def _utf8(texts: Sequence[str | None]) -> tuple[AnyArray, IntArray, bool]:
 def _without(
     stop_words: Sequence[str], hashes: AnyArray, starts: IntArray, ends: IntArray, pointer: IntArray
 ) -> tuple[AnyArray, IntArray, IntArray, IntArray]:
-    kept = ~np.isin(hashes, np.array([token_hash(word) for word in stop_words], dtype=np.uint64))
+    unwanted = np.array([token_hash(word) for word in stop_words], dtype=np.uint64)
+    kept = ~np.isin(hashes, unwanted, kind="sort")  # a table over all hashes would be too large
     pointer = np.concatenate([[0], np.cumsum(kept)])[pointer]
     return hashes[kept], starts[kept], ends[kept], pointer
 
