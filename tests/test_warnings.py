@@ -15,10 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import naively.sklearn
-from naively import NaiveBayes, diagnostics, drift, errors, evaluate, plots, selection, shift, thresholds, tune
+from naively import NaiveBayes, compat, diagnostics, drift, errors, evaluate, plots, selection, shift, thresholds, tune
 from naively.analysis.selection import SelectByEvidence, drop_correlated, forward_selection
 from naively.analysis.thresholds import trade_off
 from naively.errors import NaivelyWarning
+from naively.families import Gaussian
 from tests.models import textbook
 
 SOURCES = Path(errors.__file__).parent
@@ -249,3 +250,29 @@ def test_levels_are_counted_nowhere():
 def test_the_default_recipe_points_there_too():
     model = NaiveBayes().fit(FRAME, Y)
     pointed(lambda: model.explain(FRAME[["a", "c"]]), "X lacks the columns 'b'")
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+HEIGHTS, KINDS = np.array([[1.0], [2.0], [5.0], [7.0]]), list("aabb")
+UNBIASED = {
+    "e1071": compat.e1071,
+    "klar": compat.klar,
+    "ddof=1": lambda: textbook(families=Gaussian(ddof=1)),
+    "shared": lambda: textbook(families=Gaussian("feature", ddof=1)),
+}
+
+
+@pytest.mark.parametrize("make", UNBIASED.values(), ids=UNBIASED)
+def test_rows_that_weigh_too_little_for_a_variance(make):
+    """n - 1 is 0 or less, though the values of a class differ."""
+    pointed(lambda: make().fit(HEIGHTS, KINDS, [0.25] * 4).predict(HEIGHTS), "weigh too little together .* in 'x0'")
+    pointed(lambda: make().fit(HEIGHTS, KINDS).decay(0.5).predict(HEIGHTS), "weigh too little together .* in 'x0'")
+
+
+@pytest.mark.parametrize("make", UNBIASED.values(), ids=UNBIASED)
+def test_a_lone_row_is_no_mistake(make):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make().fit([[0.1], [0.2], [0.7]], list("aab"), [1.0, 1.5, 0.3]).predict(HEIGHTS)
+        textbook().fit(HEIGHTS, KINDS, [0.25] * 4).predict(HEIGHTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from naively._common.checks import require_number, require_one_of
-from naively._kernels import frozen, reference, repays_compiler, with_reference
-from naively.errors import GapError, ParameterError
+from naively._kernels import frozen, kernel_of, reference, repays_compiler, with_reference
+from naively.errors import GapError, ParameterError, listed, warn
 from naively.families._distributions import Numbers
 from naively.families._intervals import IntervalEstimate
 from naively.families._linear import Lines, classes_last
@@ -37,6 +37,9 @@ NOT_SHARED = (
     "a class has no known value, and each of the others always has the same, so there is no variance to share. Leave "
     "the column out"
 )
+
+ROUNDING = 1e-12
+"""Less scatter than this share of the column's is that of equal values."""
 
 LARGEST_DEVIATION = 1e150
 """Deviations are held within this many standard deviations, so that their squares stay finite."""
@@ -81,7 +84,8 @@ class Gaussian(Family):
     mean and variance of all classes together. One whose weight is not above `ddof`, such as a single row if that is 1,
     has no variance, and gets the floor: it is then certain of its own values. ``ddof=0``, shared variances (`ties`) or
     `StudentT` do better there. Weights count as rows do: if those of a class add up to 1 or less, as shares do or after
-    `decay`, ``n - 1`` leaves nothing to divide by. Nothing warns of it: a lone row is no mistake.
+    `decay`, ``n - 1`` leaves nothing to divide by. A warning says so where the class has more than one value; a lone
+    one has no variance in any weight.
 
     Where the interval is small beside the standard deviation, the probability is the interval times the density; the
     interval is then the same factor for all classes and tells none from another. It tells where a class has a standard
@@ -128,7 +132,22 @@ class Gaussian(Family):
 
     def estimate(self, statistics: Moments, *, smoothing: Smoothing) -> GaussianEstimate | IntervalEstimate:
         """Means and variances; smoothing does not touch them, the floor does."""
-        return self._estimate(centre(statistics), pooled_centre(statistics))
+        of_class, of_all = centre(statistics), pooled_centre(statistics)
+        if self.ddof:
+            self._warn_of_light_classes(statistics.columns, of_class, of_all)
+        return self._estimate(of_class, of_all)
+
+    def _warn_of_light_classes(self, columns: Sequence[str], of_class: Centre, of_all: Centre) -> None:
+        """Warn where values differ, but weigh too little for a variance: weights were given that are no rows."""
+        scatter, freedom = self._pooled(of_class.weight, of_class.scatter)
+        light = (freedom <= 0) & (scatter > ROUNDING * of_all.scatter)
+        if light.any():
+            names = listed(columns[place] for place in np.flatnonzero(light.any(axis=0)).tolist())
+            warn(
+                f"The values of a class weigh too little together for a variance in {names}: their weight less "
+                f"{self.ddof} leaves nothing to divide by. Weights count as rows do: use larger ones, for example of "
+                "mean 1, or Gaussian(ddof=0)."
+            )
 
     def _estimate(self, of_class: Centre, of_all: Centre) -> GaussianEstimate | IntervalEstimate:
         mean, variance, rest = self._parameters(of_class, of_all)
@@ -159,12 +178,17 @@ class Gaussian(Family):
 
     def _tied(self, weight: FloatArray, scatter: FloatArray) -> FloatArray:
         """The variances (classes, ..., columns): scatter over degrees of freedom, pooled along the tied axes."""
+        scatter, freedom = self._pooled(weight, scatter)
+        return np.asarray(np.where(freedom > 0, scatter / np.where(freedom > 0, freedom, 1.0), 0.0))
+
+    def _pooled(self, weight: FloatArray, scatter: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Scatter and degrees of freedom (classes, ..., columns), summed along the tied axes."""
         freedom = np.where(weight > 0, weight - self.ddof, 0.0)
         axes: tuple[int, ...] = {"none": (), "feature": (0,), "class": (-1,), "all": (0, -1)}[self.ties]
         if axes:
             scatter = np.broadcast_to(scatter.sum(axis=axes, keepdims=True), weight.shape)
             freedom = np.broadcast_to(freedom.sum(axis=axes, keepdims=True), weight.shape)
-        return np.asarray(np.where(freedom > 0, scatter / np.where(freedom > 0, freedom, 1.0), 0.0))
+        return scatter, freedom
 
     def takes_smoothing(self, weighed: bool) -> bool:
         """Whether its estimates have pseudo-counts: a density has none."""
@@ -373,8 +397,7 @@ class GaussianEstimate(Estimate):
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the log-density of every row."""
         if repays_compiler(block.size * scores.shape[1]):
-            from naively._kernels.gaussian_scores import add_gaussian
-
+            add_gaussian = kernel_of("gaussian_scores", "add_gaussian")
             add_gaussian(frozen(self._read(block)), self._mean, self._scale, self._peak, LARGEST_DEVIATION, scores)
         else:
             scores += self.evidence(block).sum(axis=1)
