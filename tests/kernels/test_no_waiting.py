@@ -228,3 +228,15 @@ def test_large_work_is_done_once_more_with_the_compiler(monkeypatch):
     assert work(_kernels.CELLS_THAT_REPAY_COMPILING) == "done"
     assert may == [False, True]
     assert not _kernels.may_compile()
+
+
+def test_warming_compiles_the_histograms_of_long_columns_also_for_those_of_arrow():
+    from naively._kernels import histogram
+    from naively.cli import _warming
+
+    with _warming._compiled_alone():
+        for work in _warming._of_long_columns(np.random.default_rng(0)).values():
+            work()
+    for kernel in (histogram.cell_bounds, histogram._count_directly, histogram._fill):
+        assert {signature[0].mutable for signature in kernel.signatures} == {True, False}, kernel.py_func.__name__
+    assert histogram._occupied.signatures

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from scipy import sparse, stats
 
+from naively._scoring.decision import Decider
 from naively.smoothing import Laplace
 from tests.kernels.both import on_both
 from tests.models import textbook
@@ -88,3 +89,40 @@ def test_a_huge_value_changes_the_scores_of_its_own_row_only(n_rows, n_classes):
     np.testing.assert_allclose(compiled, reference, rtol=1e-12)
     np.testing.assert_allclose(compiled[others], plain[others], rtol=1e-12)
     assert np.isfinite(compiled).all()
+
+
+@pytest.mark.parametrize("n_classes", [1, 3, 4, 5, 70])
+def test_the_bits_of_a_row_do_not_depend_on_its_neighbours(n_classes):
+    random = np.random.default_rng(n_classes)
+    y = np.arange(400) % n_classes
+    X = random.normal(size=(400, 7)) + y[:, None]
+    X[random.random(X.shape) < 0.05] = np.nan
+    X[:3] = np.nan
+    model = textbook(prior="uniform").fit(X, y)
+    for whole, alone, among in on_both(
+        lambda: [
+            model.predict_joint_log_proba(X),
+            np.vstack([model.predict_joint_log_proba(X[place : place + 1]) for place in range(60)]),
+            model.predict_joint_log_proba(X[::-1])[::-1],
+        ]
+    ):
+        np.testing.assert_array_equal(whole[:60], alone)
+        np.testing.assert_array_equal(whole, among)
+        np.testing.assert_array_equal(whole[:3], np.full((3, n_classes), np.log(1 / n_classes)))
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 7])
+def test_the_probabilities_of_a_row_have_the_same_bits_alone(n_classes):
+    random = np.random.default_rng(n_classes)
+    scores = random.normal(size=(99, n_classes)) * np.logspace(-3, 3, 99)[:, None]
+    if n_classes != 2:  # two of them are told apart in another way, unless one is impossible
+        scores[1, 0], scores[2], scores[3, -1], scores[4, 0] = -np.inf, -np.inf, np.nan, np.inf
+    prior = np.log(np.linspace(1, 2, n_classes) / np.linspace(1, 2, n_classes).sum())
+    together, alone = scores.copy(), scores.copy()
+    of_all, of_each = Decider(prior), Decider(prior)
+    of_all.probabilities(together, slice(0, 99))
+    for row in range(99):
+        of_each.probabilities(alone[row : row + 1], slice(row, row + 1))
+    np.testing.assert_array_equal(alone, together)
+    assert of_each.n_impossible == of_all.n_impossible
+    np.testing.assert_allclose(together.sum(axis=1), 1.0, rtol=1e-15)

@@ -13,8 +13,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import wraps
-from typing import ParamSpec, TypeVar
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -70,6 +70,15 @@ def repays_compiler(n_cells: int) -> bool:
     if forced in ("compiled", "reference"):
         return forced == "compiled" and _has_compiler()
     raise ParameterError(f"NAIVELY_KERNELS must be 'auto', 'compiled' or 'reference', got {forced!r}.")
+
+
+@cache
+def kernel_of(module: str, name: str) -> Any:
+    """A kernel of this package, whose module, and with it Numba, is imported when the kernel is first asked for.
+
+    An import statement does as much, but takes longer than a small table when it is met again.
+    """
+    return getattr(importlib.import_module(f"naively._kernels.{module}"), name)
 
 
 def with_reference(work: Callable[Given, Result]) -> Callable[Given, Result]:

@@ -11,6 +11,9 @@ TILE_ROWS = 128
 TILE_CLASSES = 16
 """Rows are turned on their side, in tiles that stay in the first-level cache: the inner loop runs down a column."""
 
+PADDING = 8
+"""The columns of a tile lie so many cells further apart, lest all of them fall into the same few lines of the cache."""
+
 
 @kernel
 def add_gaussian(
@@ -22,7 +25,7 @@ def add_gaussian(
     """
     n_rows, n_columns = block.shape
     n_classes = scores.shape[1]
-    values = np.zeros((n_columns, TILE_ROWS))
+    values = np.zeros((n_columns, TILE_ROWS + PADDING))
     sums = np.empty((min(n_classes, TILE_CLASSES), TILE_ROWS))
     for first in range(0, n_rows, TILE_ROWS):
         n_tile = min(TILE_ROWS, n_rows - first)

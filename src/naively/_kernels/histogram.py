@@ -42,13 +42,16 @@ def count_cells(
     bits = np.ascontiguousarray(values).view(np.int64)
     codes = np.ascontiguousarray(codes)
     weight = np.empty(0) if weights is None else np.ascontiguousarray(weights)
-    first, last = key_bounds(bits, codes, weight)
-    size = (int(last) >> level) - (int(first) >> level) + 1
-    if 0 < size * n_classes <= LARGEST_WINDOW:
-        table = np.zeros((size, n_classes))
-        _count_directly(bits, codes, weight, level, int(first) >> level, table)
+    least_below, largest_below, least_above, largest_above = map(int, cell_bounds(bits, codes, weight, level))
+    n_below, n_above = max(0, largest_below - least_below + 1), max(0, largest_above - least_above + 1)
+    if (n_below + 1 + n_above) * n_classes <= LARGEST_WINDOW:
+        table = np.zeros((n_below + 1 + n_above, n_classes))
+        shift_below, shift_above = -least_below if n_below else 0, n_below + 1 - least_above if n_above else 0
+        _count_directly(bits, codes, weight, level, shift_below, n_below, shift_above, table)
         occupied = _occupied(table)
-        return level, occupied + (int(first) >> level), np.ascontiguousarray(table[occupied].T)
+        keys = np.where(occupied < n_below, occupied - shift_below, occupied - shift_above)
+        keys[occupied == n_below] = 0
+        return level, keys, np.ascontiguousarray(table[occupied].T)
     level, slots, table = _fill(bits, codes, weight, n_classes, cap, _slots_for(cap), level)
     occupied = np.flatnonzero(slots != _FREE)
     occupied = occupied[np.argsort(slots[occupied])]
@@ -73,14 +76,20 @@ def _counts(bits: Any, code: Any) -> Any:
 
 
 @kernel
-def key_bounds(bits: IntArray, codes: IntArray, weights: FloatArray) -> tuple[Any, Any]:
-    """The least and largest key of the rows that count; least above largest if none does."""
-    least, largest = np.int64(2**63 - 1), np.int64(-(2**63) + 1)
+def cell_bounds(bits: IntArray, codes: IntArray, weights: FloatArray, level: int) -> tuple[Any, Any, Any, Any]:
+    """The least and the largest cell below zero and above it, of the rows that count; the least is above if none does.
+
+    Between them, around zero, are as many cells as in all the rest: those of numbers that hardly ever occur.
+    """
+    far = np.int64(2**62)
+    least_below, largest_below, least_above, largest_above = far, -far, far, -far
     for row in range(len(bits)):
         if _counts(bits[row], codes[row]) and (len(weights) == 0 or weights[row] > 0):
-            key = _key(bits[row])
-            least, largest = min(least, key), max(largest, key)
-    return least, largest
+            cell = _key(bits[row]) >> level
+            least_below, largest_above = min(least_below, cell), max(largest_above, cell)
+            largest_below = max(largest_below, cell if cell < 0 else -far)
+            least_above = min(least_above, cell if cell > 0 else far)
+    return least_below, largest_below, least_above, largest_above
 
 
 @kernel
@@ -100,13 +109,23 @@ def _occupied(table: FloatArray) -> IntArray:
 
 @kernel
 def _count_directly(
-    bits: IntArray, codes: IntArray, weights: FloatArray, level: int, first: int, table: FloatArray
+    bits: IntArray,
+    codes: IntArray,
+    weights: FloatArray,
+    level: int,
+    shift_below: int,
+    zero: int,
+    shift_above: int,
+    table: FloatArray,
 ) -> None:
-    """Count every row in the cell that its key names."""
+    """Count every row in the cell that its key names: those below zero first, then that of zero, then those above."""
     weighted = len(weights) > 0
     for row in range(len(bits)):
         if _counts(bits[row], codes[row]) and (not weighted or weights[row] > 0):
-            table[(_key(bits[row]) >> level) - first, codes[row]] += weights[row] if weighted else 1.0
+            cell = _key(bits[row]) >> level
+            place = cell + shift_above + ((cell >> 63) & (shift_below - shift_above))  # again without a branch
+            place += (cell == 0) * (zero - shift_above)
+            table[np.uint64(place), np.uint64(codes[row])] += weights[row] if weighted else 1.0
 
 
 @kernel

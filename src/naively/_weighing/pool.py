@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
 
+from naively._weighing.descent import Search
 from naively._weighing.softmax import best_temperature
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.typing import FloatArray, IntArray
@@ -70,7 +71,7 @@ def fit_log_pool(experts: Sequence[FloatArray], target: IntArray, weights: Float
 class _PoolProblem(SoftmaxProblem):
     """The loss of log-probabilities (experts, rows, classes) by their weights, and biases of the classes."""
 
-    options: ClassVar[dict[str, Any]] = {"maxiter": 200, "ftol": 1e-10}
+    search: ClassVar[Search] = Search(gain=1e-10, steps=200)
 
     def __init__(self, experts: FloatArray, target: IntArray, weights: FloatArray) -> None:
         n_experts, _, n_classes = experts.shape

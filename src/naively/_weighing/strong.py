@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel
-from naively._weighing.boosted import fit_boosted_cells, fit_boosted_expert
+from naively._weighing.boosted import fit_boosted_cells, fit_boosted_expert, total_steps
 from naively._weighing.experts import Expert, FittedExpert, LearntRows, fit_gaussian, learnt_rows
 from naively._weighing.forest import LEAST_ROWS, fit_forest
 from naively._weighing.kept import FittedRows
@@ -49,7 +49,7 @@ class BoostedCells:
 
     def scores(self, columns: Sequence[Column]) -> FloatArray:
         """What the partitions add to each class (rows, classes)."""
-        return self.trees.total(self.features(columns))
+        return total_steps(self.trees, self.features(columns))
 
 
 @dataclass(frozen=True)
@@ -131,17 +131,25 @@ def fit_strong(
     prior, floor = np.exp(additive.log_prior), floor_share(len(learnt.target))
     features = plan_features(learnt.columns, n_labels, _column_strengths(additive, learnt), names)
     has_trees = features.count > 0 and len(learnt.target) >= LEAST_ROWS and len(np.unique(learnt.target)) > 1
-    table = features.ranks(learnt.columns) if has_trees else np.empty((0, 0))
+    table = features.table(learnt.columns if has_trees else take_rows(learnt.columns, slice(0)))
     fitted: list[FittedExpert | None] = [
         (learnt.additive_expert, learnt.additive_log_proba),
         fit_gaussian(learnt),
         fit_forest(
-            features, table, learnt.target, learnt.weights, learnt.folds, prior, floor, n_threads, additive.monotone
+            features,
+            table.ranks,
+            learnt.target,
+            learnt.weights,
+            learnt.folds,
+            prior,
+            floor,
+            n_threads,
+            additive.monotone,
         )
         if has_trees
         else None,
         fit_boosted_expert(
-            features, table, learnt.target, learnt.weights, learnt.folds, np.log(prior), additive.monotone
+            features, table, learnt.target, learnt.weights, learnt.folds, np.log(prior), n_threads, additive.monotone
         )
         if has_trees
         else None,
@@ -153,7 +161,14 @@ def fit_strong(
     left_out, trees = pool.log_proba(log_probas), None
     if has_trees:
         trees, left_out = fit_boosted_cells(
-            features, table, learnt.target, learnt.weights, learnt.folds, left_out, monotone=additive.monotone
+            features,
+            table,
+            learnt.target,
+            learnt.weights,
+            learnt.folds,
+            left_out,
+            n_threads=n_threads,
+            monotone=additive.monotone,
         )
     boosted = None if trees is None else BoostedCells(features, trees)
     left_out, log_prior = np.asarray(log_softmax(left_out, axis=1)), learnt.design.log_prior.T

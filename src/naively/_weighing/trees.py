@@ -33,6 +33,25 @@ NOT_MONOTONE: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
+class TreeTable:
+    """Rows that trees grow on.
+
+    Parameters
+    ----------
+    ranks : float32 ndarray (rows, features)
+        The features, numbers by their ranks; NaN where a cell is missing.
+    codes : unsigned ndarray (rows, columns)
+        Ranks of numbers, and labels. A missing number stands in the middle, a missing label behind the last one.
+    n_labels : ndarray (columns,)
+        How many labels each column has, 0 for numbers. Labels that are cut by their order count as numbers.
+    """
+
+    ranks: AnyArray
+    codes: AnyArray
+    n_labels: IntArray
+
+
+@dataclass(frozen=True)
 class Features:
     """How columns become numbers that a tree can cut.
 
@@ -63,6 +82,38 @@ class Features:
     def ranks(self, columns: Sequence[Column]) -> AnyArray:
         """The features of rows (rows, features), float32, numbers by their ranks; NaN stays NaN."""
         return self._filled(columns, lambda values, scale: np.interp(values, scale, np.arange(len(scale))), np.float32)
+
+    def table(self, columns: Sequence[Column]) -> TreeTable:
+        """Rows for trees to grow on."""
+        return TreeTable(self.ranks(columns), *self._codes(columns))
+
+    def _codes(self, columns: Sequence[Column]) -> tuple[AnyArray, IntArray]:
+        n_labels = np.array([_width(scale) if _width(scale) > 1 else 0 for scale in self.scales], dtype=np.int64)
+        most = max((scale if isinstance(scale, int) else len(scale) for scale in self.scales), default=0)
+        result = np.empty((len(columns[0][1]), len(self.columns)), dtype=np.uint16 if most < 1 << 16 else np.uint32)
+        for place, (column, scale, middle) in enumerate(
+            zip(self.columns, self.scales, self._column_middles, strict=True)
+        ):
+            values = columns[column][1]
+            if isinstance(scale, int):
+                result[:, place] = np.where((values >= 0) & (values < scale), values, middle)
+            else:
+                ranks = np.interp(values, scale, np.arange(len(scale)))
+                result[:, place] = np.where(np.isnan(ranks), middle, ranks)
+        return result, n_labels
+
+    @property
+    def _column_middles(self) -> list[int]:
+        """The code of a missing cell of each column."""
+        return [
+            (scale if _width(scale) > 1 else 0) if isinstance(scale, int) else (len(scale) - 1) // 2
+            for scale in self.scales
+        ]
+
+    @cached_property
+    def first_of_columns(self) -> IntArray:
+        """The first feature of each column that is read."""
+        return np.array([start for start, _ in self._places], dtype=np.int64)
 
     def _filled(
         self, columns: Sequence[Column], read: Callable[[FloatArray, FloatArray], FloatArray], dtype: Any

@@ -1,5 +1,7 @@
 """Trees: the walk, missing cells, the fold forest and the boosted cells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from naively._kernels import trees as compiled
 from naively._weighing.boosted import fit_boosted_cells, fit_boosted_expert
 from naively._weighing.forest import fit_forest
 from naively._weighing.kept import dealt_folds
-from naively._weighing.trees import Features, Trees, joined_trees, plan_features, side_by_side
+from naively._weighing.trees import Features, Trees, TreeTable, joined_trees, plan_features, side_by_side
 
 pytestmark = pytest.mark.every_tree
 
@@ -140,14 +142,14 @@ def test_constant_columns_and_prose_have_no_features(monkeypatch: pytest.MonkeyP
     assert plan_features(wide, [0] * 3, np.array([0.1, 0.2, 0.3]), "abc").columns == (2,)
 
 
-def parity(n_rows: int, seed: int = 0) -> tuple[Features, np.ndarray, np.ndarray]:
+def parity(n_rows: int, seed: int = 0) -> tuple[Features, TreeTable, np.ndarray]:
     random = np.random.default_rng(seed)
     columns = [("categorical", random.integers(0, 2, n_rows)) for _ in range(4)]
     features = plan_features(columns, [2] * 4, np.ones(4), "abcd")
-    return features, features.ranks(columns), columns[0][1] ^ columns[1][1]
+    return features, features.table(columns), columns[0][1] ^ columns[1][1]
 
 
-def noise(n_rows: int, seed: int = 0) -> tuple[Features, np.ndarray, np.ndarray]:
+def noise(n_rows: int, seed: int = 0) -> tuple[Features, TreeTable, np.ndarray]:
     features, table, _ = parity(n_rows, seed)
     return features, table, np.random.default_rng(seed + 100).integers(0, 2, n_rows)
 
@@ -159,13 +161,14 @@ def loss(log_proba: np.ndarray, target: np.ndarray) -> float:
 def forest(features, table, target, **changed):
     weights = changed.get("weights", np.ones(len(target)))
     half = np.array([0.5, 0.5])
-    return fit_forest(features, table, target, weights, dealt_folds(target, 4), half, 1e-3, changed.get("threads", 1))
+    folds, n_threads = dealt_folds(target, 4), changed.get("threads", 1)
+    return fit_forest(features, table.ranks, target, weights, folds, half, 1e-3, n_threads)
 
 
 def test_the_forest_sees_an_interaction_and_its_left_out_answers_are_honest() -> None:
     expert, left_out = forest(*parity(400))
     _, table, target = parity(400, seed=1)
-    columns = [("categorical", table[:, column].astype(int)) for column in range(4)]
+    columns = [("categorical", table.codes[:, column].astype(int)) for column in range(4)]
     assert loss(left_out, parity(400)[2]) < 0.1
     assert loss(expert.log_proba(columns), target) < 0.1
     _, noisy = forest(*noise(400))
@@ -182,7 +185,7 @@ def test_a_class_that_a_fold_does_not_have_costs_a_bounded_loss() -> None:
     target[5] = 2
     prior = np.array([0.49, 0.49, 0.02])
     folds = dealt_folds(target, 4)
-    _, left_out = fit_forest(features, table, target, np.ones(60), folds, prior, 0.01, 1)
+    _, left_out = fit_forest(features, table.ranks, target, np.ones(60), folds, prior, 0.01, 1)
     assert np.isfinite(left_out).all()
     np.testing.assert_allclose(np.exp(left_out).sum(axis=1), 1.0)
 
@@ -193,7 +196,7 @@ def boosted(make, seed: int) -> tuple[float, float]:
     start, ones = np.zeros((400, 2)), np.ones(400)
     trees, corrected = fit_boosted_cells(features, table, target, ones, dealt_folds(target, 4), start)
     _, fresh, truth = make(400, seed + 1000)
-    scores = start if trees is None else trees.total(fresh)
+    scores = start if trees is None else trees.total(fresh.ranks.astype(np.float64))
     return loss(log_softmax(corrected, axis=1), target), loss(log_softmax(scores, axis=1), truth)
 
 
@@ -212,9 +215,43 @@ def test_the_boosted_expert_sees_an_interaction_and_says_nothing_of_noise() -> N
     folds, ones, half = dealt_folds(target, 4), np.ones(400), np.log([0.5, 0.5])
     expert, left_out = fit_boosted_expert(features, table, target, ones, folds, half)
     _, fresh, truth = parity(400, seed=1)
-    columns = [("categorical", fresh[:, column].astype(int)) for column in range(4)]
+    columns = [("categorical", fresh.codes[:, column].astype(int)) for column in range(4)]
     assert max(loss(left_out, target), loss(expert.log_proba(columns), truth)) < 0.1
     noisy = [noise(400, seed) for seed in range(10)]
     fitted = [fit_boosted_expert(*one, ones, dealt_folds(one[2], 4), half) for one in noisy]
     losses = [np.log(2) if one is None else loss(one[1], each[2]) for one, each in zip(fitted, noisy, strict=True)]
     assert np.mean(losses) > np.log(2) - 0.005
+
+
+def test_boosted_trees_are_the_same_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("naively._weighing.boosted.CELLS_FOR_THREADS", 0)
+    features, table, target = parity(100)
+    given = (features, table, target, np.ones(100), dealt_folds(target, 4), np.zeros((100, 2)))
+    np.testing.assert_array_equal(fit_boosted_cells(*given)[1], fit_boosted_cells(*given, n_threads=3)[1])
+
+
+def mixed(n_rows: int, n_classes: int) -> tuple[Features, TreeTable, list, np.ndarray]:
+    """Numbers, labels and missing cells that tell of classes."""
+    random = np.random.default_rng(n_classes)
+    target = random.integers(0, n_classes, n_rows)
+    labels = np.where(random.random(n_rows) < 0.5, target % 5, random.integers(-1, 5, n_rows))
+    numbers = np.where(random.random(n_rows) < 0.1, np.nan, target + random.normal(size=n_rows))
+    columns = [("numeric", numbers), ("categorical", labels), ("categorical", random.integers(0, 2, n_rows))]
+    features = plan_features(columns, [0, 5, 2], np.ones(3), "abc")
+    return features, features.table(columns), columns, target
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+def test_boosted_trees_send_new_rows_where_the_learnt_ones_went(n_classes: int, monkeypatch) -> None:
+    """With one group and no missing cell, the scores of the learnt rows are those of the trees that are kept."""
+    monkeypatch.setattr("naively._weighing.boosted.ROUNDS", 10)
+    features, table, columns, target = mixed(600, n_classes)
+    whole = ~np.isnan(table.ranks).any(axis=1)
+    folds = np.where(np.arange(600) % 2 == 0, 0, 1)
+    start = np.zeros((600, n_classes))
+    trees, corrected = fit_boosted_cells(features, table, target, np.ones(600), folds, start)
+    asked = features(columns)
+    halves = [replace(trees, roots=roots) for roots in np.split(trees.roots, 2)]
+    for fold, half in enumerate(halves):  # rows of a fold are answered by the group that did not see it
+        of_fold = whole & (folds == fold)
+        np.testing.assert_allclose(2 * half.total(asked[of_fold]), corrected[of_fold], rtol=1e-4, atol=1e-6)
