@@ -46,3 +46,27 @@ def test_what_is_plain_is_believed_in_full():
     y = np.arange(60) % 2
     model = NaiveBayes("strong").fit(rng.normal(size=(60, 2)) + 3 * y[:, None], y)
     assert model._estimated()[0].model.believed == 1.0
+
+
+def labels(seed, n_columns, n_values):
+    """Labels that mean nothing, of 2,000 rows and of 1,000 new ones."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([[0, 1], rng.integers(0, 2, 1998)])
+    drawn = [rng.integers(0, n_values, (n_rows, n_columns)).astype(str) for n_rows in (2000, 1000)]
+    X, X_new = ({f"c{place}": column for place, column in enumerate(cells.T)} for cells in drawn)
+    return X, y, X_new, rng.integers(0, 2, 1000)
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "table",
+    [lambda seed: noise(seed, 200, 2000), lambda seed: labels(seed, 5, 100), lambda seed: labels(seed, 1, 300)],
+    ids=["200 x 2000 numbers", "5 x 100 labels", "1 x 300 labels"],
+)
+def test_what_calibration_says_of_noise_can_be_quoted(table, seed):
+    X, y, X_new, y_new = table(seed)
+    log_prior = np.log((np.bincount(y) + 1) / (len(y) + 2))
+    model = NaiveBayes().fit(X, y)
+    assert model.calibration_.log_loss == pytest.approx(-log_prior[y].mean(), abs=0.02)
+    assert log_loss(model, X_new, y_new) == pytest.approx(-log_prior[y_new].mean(), abs=0.02)

@@ -7,7 +7,7 @@ statistics: the histogram, moments or counts of each column, and the kept rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -248,7 +248,7 @@ def fit_additive(
     bases = [source.bases(kept, fine) if with_effects else [no_basis] * len(source.columns) for source in sources]
     without = Folds(rows.folds, weights) if len(codes) else None  # with no rows nothing is left out
     design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, rows.removed, without, n_threads)
-    design = replace(design, temperature=fit_temperature(design))
+    design = design.at_temperature(fit_temperature(design))
     crossed, fitted = cross_fit(design, rows.folds, chosen, n_threads)
     shares = candidate_shares(crossed, codes, weights)
     crossed_average = log_softmax(np.tensordot(shares, crossed, axes=1))
@@ -300,7 +300,11 @@ def left_out_design(
     n_classes, n_values = len(prior.class_weights), sum(source.n_weights for source in sources)
     n_terms = n_values + len(indicators)
     n_cells = n_classes * len(codes) * n_terms
-    evidence = np.empty((n_classes, len(codes), n_terms), dtype=np.float32 if n_cells > LARGE else np.float64)
+    dtype = np.float32 if n_cells > LARGE else np.float64
+    if n_classes > MOST_CLASSES:  # term by term, as they come and as they are weighed
+        evidence = np.moveaxis(np.empty((n_terms, len(codes), n_classes), dtype), (0, 2), (2, 0))
+    else:
+        evidence = np.empty((n_classes, len(codes), n_terms), dtype)
     place, at_once = 0, n_threads if n_classes <= MOST_CLASSES else 1  # of very many classes one column is much
     for parts in in_order(lambda source: source.leave_one_out(columns, codes, removed, folds), sources, at_once):
         evidence[:, :, place : place + len(parts)] = np.moveaxis(parts, 0, 2)

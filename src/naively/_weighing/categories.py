@@ -149,10 +149,12 @@ def leave_one_out_log_prior(
 ) -> FloatArray:
     """Return the log prior (classes, rows) without the weight that each row gave."""
     added = np.broadcast_to(added, class_weights.shape)
-    smoothed = np.repeat((class_weights + added)[:, None], len(codes), axis=1)
-    rows = np.arange(len(codes))
-    smoothed[codes, rows] = np.maximum(class_weights[codes] - removed, 0.0) + added[codes]
-    return np.asarray(np.log(smoothed / smoothed.sum(axis=0)))
+    smoothed = class_weights + added
+    own = np.maximum(class_weights[codes] - removed, 0.0) + added[codes]
+    total = np.log(smoothed.sum() - smoothed[codes] + own)
+    result = np.log(smoothed)[:, None] - total
+    result[codes, np.arange(len(codes))] = np.log(own) - total
+    return np.asarray(result)
 
 
 def missing_indicator(missing: FloatArray, class_weights: FloatArray, typical: FloatArray) -> CategoryTable | None:

@@ -36,7 +36,7 @@ class Design:
     Parameters
     ----------
     evidence : float array (classes, rows, terms)
-        Leave-one-out evidence, centred over the classes.
+        Leave-one-out evidence, centred over the classes; of very many classes term by term in memory.
     log_prior : float64 array (classes, rows)
         Leave-one-out log prior.
     codes : int64 array (rows,)
@@ -78,7 +78,17 @@ class Design:
     @cached_property
     def counted_evidence(self) -> FloatArray:
         """The sum of the counted terms (classes, rows)."""
-        return np.asarray(self.evidence @ self.counted.astype(self.evidence.dtype))
+        return self.weighed(self.counted[None])
+
+    def weighed(self, weights: FloatArray, chosen: AnyArray | slice = slice(None)) -> FloatArray:
+        """The sum (classes, rows) of the terms of chosen rows, times weights (1 or classes, terms)."""
+        weights = weights.astype(self.evidence.dtype, copy=False)
+        if not self.has_rivals:
+            return np.asarray(np.matmul(self.evidence[:, chosen], weights[:, :, None])[:, :, 0])
+        total = np.zeros(self.evidence[:, chosen, 0].T.shape, self.evidence.dtype)  # all classes have equal weights
+        for term, weight in enumerate(weights[0]):
+            total += weight * self.evidence[:, :, term].T[chosen]
+        return total.T
 
     @cached_property
     def rivals(self) -> IntArray:
@@ -93,6 +103,13 @@ class Design:
         middles = NEAREST + ((np.arange(OTHERS) + 0.5) * n_rest / OTHERS).astype(np.int64)
         places = np.concatenate([np.arange(NEAREST), middles])
         return np.ascontiguousarray(np.argsort(-scores, axis=1, kind="stable")[:, places].T)
+
+    def at_temperature(self, temperature: float) -> Design:
+        """The design with another temperature, which neither the sum of the terms nor the rivals depend on."""
+        other = replace(self, temperature=temperature)
+        for name in {"counted_evidence", "rivals"} & vars(self).keys():
+            vars(other)[name] = vars(self)[name]
+        return other
 
     @property
     def stands_for(self) -> FloatArray:
@@ -140,8 +157,9 @@ def scores_of(design: Design, chosen: AnyArray | slice = slice(None)) -> Scores:
     """The scores of chosen rows of a design, in the form that costs least."""
     if design.has_rivals:
         return RivalScores(design, np.arange(len(design.codes))[chosen])
-    part = design if isinstance(chosen, slice) else design.rows(chosen)
-    return TwoClassScores(part) if part.n_classes == 2 else AllScores(part)
+    if design.n_classes == 2:
+        return TwoClassScores(design, chosen)
+    return AllScores(design if isinstance(chosen, slice) else design.rows(chosen))
 
 
 class AllScores:
@@ -177,9 +195,9 @@ class AllScores:
 class TwoClassScores:
     """Rows under two classes: centred evidence is opposite in them, and so are residuals."""
 
-    def __init__(self, design: Design) -> None:
-        self.evidence, self.log_prior, self.codes = design.evidence[0], design.log_prior, design.codes
-        self.effects, self.weights = design.effects, design.weights
+    def __init__(self, design: Design, chosen: AnyArray | slice) -> None:
+        self.evidence, self.log_prior = design.evidence[0][chosen], design.log_prior[:, chosen]
+        self.codes, self.effects, self.weights = design.codes[chosen], design.effects[chosen], design.weights[chosen]
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
         """The scores (classes, rows), up to a constant for each row."""
@@ -206,18 +224,20 @@ class RivalScores:
 
     def __init__(self, design: Design, rows: IntArray) -> None:
         self.n_classes, self.codes = design.n_classes, np.zeros(len(rows), dtype=np.int64)
-        self.rivals, self.weights = design.rivals[:, rows], design.weights[rows]
-        self.evidence = design.evidence[self.rivals, rows]
-        self.log_prior = design.log_prior[self.rivals, rows] + np.log(design.stands_for)[:, None]
+        self.rivals, self.weights = np.ascontiguousarray(design.rivals[:, rows].T), design.weights[rows]
+        terms = range(design.evidence.shape[2])
+        said = [np.take_along_axis(design.evidence[:, :, term].T[rows], self.rivals, axis=1) for term in terms]
+        self.evidence = np.stack(said).reshape(len(said), -1)  # (terms, rows * rivals)
+        self.log_prior = np.take_along_axis(design.log_prior.T[rows], self.rivals, axis=1) + np.log(design.stands_for)
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
         """The scores (rivals, rows)."""
-        said = self.evidence @ weights[0].astype(self.evidence.dtype)
-        return np.asarray(said + self.log_prior + bias[self.rivals])
+        said = (weights[0].astype(self.evidence.dtype) @ self.evidence).reshape(self.rivals.shape)
+        return np.asarray(said + self.log_prior + bias[self.rivals]).T
 
     def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
         """What residuals (rivals, rows) of the scores are by bias and weights (1, terms)."""
-        of_bias: FloatArray = np.bincount(self.rivals.ravel(), residual.ravel(), self.n_classes).astype(np.float64)
-        flat = self.evidence.reshape(-1, self.evidence.shape[2])
-        of_weights = (residual.ravel().astype(flat.dtype) @ flat)[None]
+        flat = residual.T.ravel()
+        of_bias: FloatArray = np.bincount(self.rivals.ravel(), flat, self.n_classes).astype(np.float64)
+        of_weights = (self.evidence @ flat.astype(self.evidence.dtype))[None]
         return of_bias, of_weights, np.zeros((self.n_classes, 0))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
+from naively._weighing.descent import Search, least
 from naively._weighing.softmax import loss_and_residual
 from naively.typing import FloatArray, IntArray
 
@@ -33,8 +33,8 @@ class SoftmaxProblem(ABC):
         Which kind may not be negative; none by default.
     """
 
-    options: ClassVar[dict[str, Any]] = {}
-    """When the search ends; see ``scipy.optimize.minimize(method="L-BFGS-B")``."""
+    search: ClassVar[Search] = Search()
+    """When the search ends."""
 
     def __init__(
         self, codes: IntArray, weights: FloatArray, shapes: Sequence[tuple[int, ...]], positive: int | None = None
@@ -42,11 +42,8 @@ class SoftmaxProblem(ABC):
         self.codes, self.weights, self.shapes = codes, weights, shapes
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
         self.size, self._splits = int(ends[-1]), ends[:-1]
-        self.bounds: Bounds | None = None
-        if positive is not None:
-            low = np.full(self.size, -np.inf)
-            low[ends[positive] - int(np.prod(shapes[positive])) : ends[positive]] = 0.0
-            self.bounds = Bounds(low, np.inf)
+        last = 0 if positive is None else int(ends[positive])
+        self.positive = slice(last - (0 if positive is None else int(np.prod(shapes[positive]))), last)
 
     @abstractmethod
     def scores(self, parts: Parts) -> FloatArray:
@@ -75,7 +72,4 @@ class SoftmaxProblem(ABC):
 
     def solved(self, start: FloatArray) -> FloatArray:
         """The vector with the least loss."""
-        found = minimize(
-            self.loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=self.bounds, options=self.options
-        )
-        return np.asarray(found.x)
+        return least(self.loss_and_gradient, start, self.positive, self.search)

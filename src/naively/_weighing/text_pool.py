@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from naively._weighing.descent import Search
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.typing import FloatArray, IntArray
 
 STIFFNESS = 2.0
 """How strongly the logarithms of the scores' weights are held to their start: it matters below some 100 rows."""
 
-SOLVER: dict[str, Any] = {"maxiter": 300, "ftol": 1e-14, "gtol": 1e-9}
+SEARCH = Search(gain=1e-14, slope=1e-9, steps=300)
 """One iteration more or less then moves no weight by more than some 1e-7: a last bit that is another on another machine
 may cause as much, and stopping at a gain of 1e-7 made 1e-4 of it."""
 
@@ -75,7 +76,7 @@ def fit_pool(
 class _PoolProblem(SoftmaxProblem):
     """The penalised log-loss as a function of log-weights, power and class biases."""
 
-    options: ClassVar[dict[str, Any]] = SOLVER
+    search: ClassVar[Search] = SEARCH
 
     def __init__(
         self, centred: FloatArray, stretch: FloatArray, codes: IntArray, weights: FloatArray, log_prior: FloatArray

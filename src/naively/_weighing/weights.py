@@ -8,10 +8,11 @@ logarithms of their posteriors are averaged. An average of additive scores is on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from naively._weighing.descent import Search
 from naively._weighing.design import Design, Scores, scores_of
 from naively._weighing.softmax import best_temperature
 from naively._weighing.solver import Parts, SoftmaxProblem
@@ -57,6 +58,10 @@ CANDIDATES = {
 }
 
 
+STARTS = {"V3": ("W",), "V.3": ("V3", "W"), "CV": ("V3", "W")}
+"""From where each candidate sets out: the first of these that was fitted, else the target."""
+
+
 @dataclass(frozen=True)
 class Coefficients:
     """A fitted candidate: ``score = prior_scale * log_prior + bias + sum_i weights_i * evidence_i + effects``.
@@ -85,12 +90,11 @@ def log_softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=0)))
 
 
-def scores(design: Design, fitted: Coefficients) -> FloatArray:
+def scores(design: Design, fitted: Coefficients, chosen: AnyArray | slice = ALL_ROWS) -> FloatArray:
     """Return the unnormalised log-posteriors (classes, rows) of a fitted candidate."""
-    weights = fitted.weights.astype(design.evidence.dtype, copy=False)
-    evidence = np.matmul(design.evidence, weights[:, :, None])[:, :, 0]
-    bias = fitted.prior_scale * design.log_prior + fitted.bias[:, None]
-    return np.asarray(bias + evidence + (design.effects @ fitted.effects.T).T)
+    bias = fitted.prior_scale * design.log_prior[:, chosen] + fitted.bias[:, None]
+    said = bias + design.weighed(fitted.weights, chosen)
+    return said + (design.effects[chosen] @ fitted.effects.T).T if fitted.effects.size else said
 
 
 def fit_temperature(design: Design, chosen: AnyArray | slice = ALL_ROWS) -> float:
@@ -127,12 +131,7 @@ class CandidateProblem(SoftmaxProblem):
         The rows that it is fitted to; all of the design by default.
     """
 
-    options: ClassVar[dict[str, Any]] = {
-        "maxiter": MAX_ITERATIONS,
-        "ftol": RELATIVE_GAIN,
-        "gtol": 1e-4,
-        "maxcor": 10,
-    }
+    search: ClassVar[Search] = Search(gain=RELATIVE_GAIN, slope=1e-4, steps=MAX_ITERATIONS)
 
     def __init__(self, design: Design, candidate: Candidate, linear: Scores | None = None) -> None:
         self.design, self.linear = design, scores_of(design) if linear is None else linear
@@ -198,13 +197,12 @@ class CandidateProblem(SoftmaxProblem):
 def fit_candidates(
     design: Design, candidates: dict[str, Candidate] = CANDIDATES, chosen: AnyArray | slice = ALL_ROWS
 ) -> dict[str, Coefficients]:
-    """Fit candidates to chosen rows of a design, each from where the one before ended."""
+    """Fit candidates to chosen rows of a design, each from where one that is much like it ended."""
     linear = _linear(design, candidates, chosen)
     fitted: dict[str, Coefficients] = {}
-    previous = None
     for name, candidate in candidates.items():
-        fitted[name] = _fitted(design, candidate, linear, previous, chosen)
-        previous = fitted[name] if candidate.weighted else None
+        start = next((fitted[other] for other in STARTS.get(name, ()) if other in fitted), None)
+        fitted[name] = _fitted(design, candidate, linear, start, chosen)
     return fitted
 
 
@@ -247,10 +245,10 @@ def cross_fit(
 
     def without(fold: int) -> dict[str, Coefficients]:
         held_out = folds == fold
-        test = design.rows(held_out)
+        test, rows = (design, held_out) if design.has_rivals else (design.rows(held_out), ALL_ROWS)
         found = fit_candidates(design, candidates, chosen=~held_out)
         for index, fitted in enumerate(found.values()):
-            log_posterior[index][:, held_out] = log_softmax(scores(test, fitted))
+            log_posterior[index][:, held_out] = log_softmax(scores(test, fitted, rows))
         return found
 
     by_fold = list(in_order(without, np.unique(folds), n_threads))
@@ -292,7 +290,7 @@ def candidate_shares(cross_fitted: FloatArray, codes: IntArray, weights: FloatAr
 class _ShareProblem(SoftmaxProblem):
     """The log-loss of an average of log-posteriors (candidates, classes, rows) by the logits of its shares."""
 
-    options: ClassVar[dict[str, Any]] = {"ftol": 1e-9, "maxiter": 200}
+    search: ClassVar[Search] = Search(gain=1e-9, steps=200)
 
     def __init__(self, cross_fitted: FloatArray, codes: IntArray, weights: FloatArray) -> None:
         super().__init__(codes, weights, [(len(cross_fitted),)])

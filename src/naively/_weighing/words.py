@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel, Reweighted
+from naively._weighing.descent import Search
 from naively._weighing.experts import LearntRows
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively._weighing.terms import Column, TextTerm
@@ -131,7 +132,7 @@ def _read(features: Sequence[WordFeatures], columns: Sequence[Column]) -> Any:
 def _fit(features: Any, target: IntArray, weights: FloatArray, start: FloatArray) -> FloatArray:
     """The weights (words, classes)."""
     n_columns, used = features.shape[1], np.unique(features.indices)
-    if len(used) == 0:  # no word to weigh, and not every SciPy minimises a function of nothing
+    if len(used) == 0:  # no word to weigh
         return np.zeros((n_columns, start.shape[1]))
     features = features[:, used]
     problem = _WordProblem(features, target, weights, start)
@@ -143,7 +144,7 @@ def _fit(features: Any, target: IntArray, weights: FloatArray, start: FloatArray
 class _WordProblem(SoftmaxProblem):
     """The log-loss of scores that start somewhere and are corrected by words, by the weights (words, classes)."""
 
-    options: ClassVar[dict[str, Any]] = {"maxiter": ITERATIONS, "maxcor": 5}
+    search: ClassVar[Search] = Search(steps=ITERATIONS, remembered=5)
 
     def __init__(self, features: Any, target: IntArray, weights: FloatArray, start: FloatArray) -> None:
         super().__init__(target, weights, [(features.shape[1], start.shape[1])])
