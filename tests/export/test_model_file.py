@@ -85,7 +85,7 @@ ROUND_TRIPS = {
 
 @pytest.mark.parametrize("name", ROUND_TRIPS)
 def test_every_parameter_comes_back(name, file):
-    assert_round_trip(textbook(**ROUND_TRIPS[name]).fit(TABLE, Y, [0.1, 0.2, 0.3, 1 / 3]), file)
+    assert_round_trip(textbook(**ROUND_TRIPS[name]).fit(TABLE, Y, [1.1, 2.2, 3.3, 7 / 3]), file)
 
 
 def test_numpy_parameters_come_back_as_plain_ones(file):

@@ -4,6 +4,7 @@ import logging
 import math
 import sqlite3
 
+import duckdb
 import ibis
 import numpy as np
 import psycopg
@@ -16,7 +17,10 @@ from naively.errors import InputError
 from tests.engines.lazy_data import NAMES, arrow_table, odd_rows
 from tests.engines.test_lazy import assert_alike
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*infer_string")  # Ibis sets an option that pandas 3 is to drop
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*infer_string"),  # Ibis sets an option that pandas 3 is to drop
+    pytest.mark.filterwarnings("ignore:fetch_arrow_table"),  # and calls what DuckDB is to drop
+]
 
 TABLE = 'an "odd" table; drop table x'
 POSTGRES = {
@@ -89,11 +93,34 @@ class SQLite:
         self.ibis.disconnect()
 
 
+class DuckDB:
+    """Makes tables of DuckDB that Ibis reads."""
+
+    has_nan = True
+
+    def __init__(self, address, folder):
+        self.path = folder / "rows.duckdb"
+        self.ibis = None
+
+    def table(self, rows, name):
+        self.close()
+        quoted = '"{}"'.format(name.replace('"', '""'))
+        with duckdb.connect(self.path) as connection:
+            connection.register("given", rows)
+            connection.execute(f"create or replace table {quoted} as select * from given").fetchall()
+        self.ibis = ibis.duckdb.connect(self.path)
+        return self.ibis.table(name)
+
+    def close(self):
+        if self.ibis is not None:
+            self.ibis.disconnect()
+
+
 def _plain(cell):
     return float(cell) if type(cell).__name__ == "Decimal" else cell
 
 
-@pytest.fixture(scope="module", params=[Postgres, SQLite], ids=["postgresql", "sqlite"])
+@pytest.fixture(scope="module", params=[Postgres, SQLite, DuckDB], ids=["postgresql", "sqlite", "duckdb"])
 def database(request, postgres, tmp_path_factory):
     made = request.param(postgres, tmp_path_factory.mktemp("database"))
     yield made

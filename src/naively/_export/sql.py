@@ -101,6 +101,7 @@ class _Writer:
     contrasts: list[tuple[int, ColumnTable]] = field(default_factory=list)
     sums: list[list[str]] = field(default_factory=list)
     tables: list[ModelTable] = field(default_factory=list)
+    arrays: dict[int, list[str]] = field(default_factory=dict)
     stages: list[str] = field(default_factory=list)
 
     @property
@@ -230,11 +231,10 @@ class _Writer:
                 said[code] = f"CASE {' '.join(cases)} WHEN {x} IS NOT NULL THEN {last} END"
             return said
         table = interval_table(self._table_name(place), intervals, codes, self.dialect)
-        name = self.dialect.name_of(*table.name)
         if self.dialect.has_arrays:
             return self._in_arrays(place, x, table, codes)
         if self.dialect.finds_place:
-            self._join(place, table, f"t{place}.place = {self.dialect.place(x, name)}")
+            self._join(place, table, f"t{place}.place = {self.dialect.place(x, self.dialect.name_of(*table.name))}")
         else:
             self.cells[f"b{place}"] = Buckets.of(intervals.lows).expression(x, self.dialect)
             self._join(place, table, f"t{place}.bucket = b{place} AND {x} >= t{place}.low AND {x} < t{place}.high")
@@ -244,18 +244,18 @@ class _Writer:
         return said
 
     def _in_arrays(self, place: int, x: str, table: ModelTable, codes: Sequence[int]) -> list[str | None]:
-        """What numbers say, looked up in arrays of the model table, which are made once for all rows."""
+        """What numbers say, looked up in an array in which the numbers of an interval lie side by side."""
         self.tables.append(table)
-        name = self.dialect.name_of(*table.name)
+        held = self.arrays[place] = [column for column in table.columns if column != "place"]
 
         def cell(column: str) -> str:
-            return f"(SELECT ARRAY_AGG({column} ORDER BY place) FROM {name})[p{place}]"
+            return f"a{place}[p{place}][{1 + held.index(column)}]"
 
-        self.cells[f"p{place}"] = f"1 + {self.dialect.place(x, name)}"
+        self.cells[f"p{place}"] = self.dialect.place(x, f"l{place}")
         said: list[str | None] = [None] * len(self.codes)
         for code in codes:
             said[code] = cell(f"e{code}")
-            if f"slope{code}" in table.columns:
+            if f"slope{code}" in held:
                 self.cells[f"d{place}"] = f"{x} - {cell('low')}"
                 said[code] = f"{said[code]} + d{place} * {cell(f'slope{code}')}"
         return said
@@ -296,8 +296,13 @@ class _Writer:
             {alias: text for alias, text in self.cells.items() if alias[0] == letter} for letter in "xbpd"
         )
         made = {**kept, **cells} or {"nothing": "1"}
+        if self.arrays:
+            made["one"] = "0"
         last = self._stage("cells", self.dialect.name_of(*self.source), [], made, bool(self.dialect.fence))
         carried = list(made)
+        if self.arrays:
+            last = f"{last} JOIN {self._array_stage()} USING (one)"
+            carried += [f"a{place}" for place in self.arrays]
         for name, more, heavy in (("buckets", buckets, False), ("places", places, True), ("gaps", gaps, True)):
             if more:
                 last = self._stage(name, last, carried, more, heavy)
@@ -308,6 +313,20 @@ class _Writer:
         scores = {f"s{code}": "\n      + ".join(terms) for code, terms in enumerate(self.sums)}
         last = self._stage("scores", "\n  ".join([last, *self.joins]), list(kept), scores)
         return self._decision_stages(list(kept), last)
+
+    def _array_stage(self) -> str:
+        """Write the step whose only row holds the arrays of all columns; returns its name.
+
+        It is joined on a number, so that PostgreSQL keeps it in a hash table, in every parallel worker.
+        """
+        made, knots = {"one": "MIN(place)"}, []
+        for place, held in self.arrays.items():
+            of_column = f"ORDER BY place) FILTER (WHERE number = {place})"
+            made |= {f"l{place}": f"ARRAY_AGG(low {of_column}", f"a{place}": f"ARRAY_AGG(held {of_column}"}
+            table = self.dialect.name_of(*self._table_name(place))
+            knots.append(f"SELECT {place} AS number, place, low, ARRAY[{', '.join(held)}] AS held FROM {table}")
+        union = "\n    UNION ALL ".join(knots)
+        return self._stage("arrays", f"(\n    {union}\n  ) AS knots", [], made)
 
     def _contrast_stages(self, carried: Sequence[str], last: str) -> tuple[str, list[str]]:
         """Evidence that is weighed: made finite, held within reach of the largest, and its mean over the classes."""
@@ -385,7 +404,7 @@ class _Writer:
 STAGES = frozenset(
     [
         *("cells", "buckets", "raw", "lowest", "finite", "tops", "held", "centred", "scores", "possible", "answers"),
-        *("bests", "odds", "places", "gaps"),
+        *("bests", "odds", "places", "gaps", "arrays"),
     ]
 )
 """The names of the steps: where the table itself is called so, they get another."""

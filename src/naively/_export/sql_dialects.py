@@ -40,7 +40,7 @@ class Dialect:
     finds_place : bool
         Whether a number finds its interval by a search, and not by a join on a bucket.
     has_arrays : bool
-        Whether the search finds a place in an array, from which all else is then read: no table is joined.
+        Whether the search finds a place in an array, from which all else is then read.
     empty_names : bool
         Whether a column may have the name "".
 
@@ -141,8 +141,8 @@ class Dialect:
         dated = name if clock == "date" else f"('1970-01-01 ' || CAST({name} AS {self.text}))"
         return self.parts[part].format(self.moment.format(dated))
 
-    def place(self, x: str, table: str) -> str:
-        """The number of the interval in a model table that begins last at or before x."""
+    def place(self, x: str, where: str) -> str:
+        """The number of the interval that begins last at or before x, in a model table or in an array of beginnings."""
         raise NotImplementedError  # pragma: no cover
 
     def stage(self, name: str, source: str, carried: Sequence[str], made: Mapping[str, str], heavy: bool = True) -> str:
@@ -164,7 +164,7 @@ class DuckDB(Dialect):
 
 
 class PostgreSQL(Dialect):
-    """PostgreSQL raises errors where a product or an exponential underflows."""
+    """PostgreSQL raises errors where a product or an exponential underflows, and answers with parallel workers."""
 
     moment: ClassVar[str] = "CAST({} AS TIMESTAMP)"
     parts: ClassVar[Mapping[str, str]] = {
@@ -197,8 +197,8 @@ class PostgreSQL(Dialect):
     def exponential(self, value: str) -> str:
         return f"EXP(GREATEST({value}, -700::float8))"
 
-    def place(self, x: str, table: str) -> str:
-        return f"WIDTH_BUCKET({x}, (SELECT ARRAY_AGG(low ORDER BY low) FROM {table} WHERE place > 0))"
+    def place(self, x: str, where: str) -> str:
+        return f"WIDTH_BUCKET({x}, {where})"
 
 
 CLOCK = "SUBSTR({0}, 1, CASE WHEN SUBSTR({0}, 17, 1) = ':' THEN 19 ELSE 16 END)"
@@ -216,9 +216,9 @@ class SQLite(Dialect):
     }
     moment: ClassVar[str] = "{}"
 
-    def place(self, x: str, table: str) -> str:
+    def place(self, x: str, where: str) -> str:
         return (
-            f"(SELECT place FROM {table} WHERE low <= {x} ORDER BY low DESC LIMIT 1)"  # MAX(place) reads all before x
+            f"(SELECT place FROM {where} WHERE low <= {x} ORDER BY low DESC LIMIT 1)"  # MAX(place) reads all before x
         )
 
 
@@ -263,7 +263,7 @@ DIALECTS: dict[str, Dialect] = {
     "postgres": PostgreSQL(
         "postgres",
         *("DOUBLE PRECISION", "BIGINT", "TEXT", "'-Infinity'::float8"),
-        fence="OFFSET 0",
+        fence="OFFSET NULL",  # unlike OFFSET 0, it lets parallel workers do what is outside of it
         finds_place=True,
         has_arrays=True,
     ),
