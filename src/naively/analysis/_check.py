@@ -193,11 +193,25 @@ def _of_source(source: Source, y: Any, sample_weight: Any) -> Check:
 # -- rows to learn ----------------------------------------------------------------------------------------------------
 
 
-def warn_of_learnt(schema: Schema, statistics: Statistics, table: Any, classes: AnyArray, codes: IntArray) -> None:
-    """Say in one warning what deserves a look in rows that are being learnt."""
+def warn_of_learnt(
+    schema: Schema, statistics: Statistics, table: Any, classes: AnyArray, codes: IntArray, alike: bool = False
+) -> None:
+    """Say in one warning what deserves a look in rows that are being learnt.
+
+    Parameters
+    ----------
+    schema : Schema
+    statistics : Statistics
+    table : Table
+        The rows.
+    classes, codes : ndarray
+        The classes in them, and each row's position among these.
+    alike : bool, default=False
+        Whether the statistics are those of these rows alone, each of weight one: then their number is known.
+    """
     if not isinstance(table, Table) or is_on_device_table(table) or table.n_rows < LEAST_LEARNT:
         return
-    rows = np.bincount(codes[codes >= 0], minlength=len(classes))
+    rows = statistics.class_weight.high if alike else np.bincount(codes[codes >= 0], minlength=len(classes))
     _tell(schema, statistics, table, table.n_rows, of_classes(classes, rows))
 
 

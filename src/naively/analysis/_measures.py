@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 
+from naively._common.estimators import BaseEstimator, ClassifierMixin
 from naively.errors import InputError, ParameterError, brief
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -94,7 +94,7 @@ MEASURES = {
 # -- scikit-learn's scorers -------------------------------------------------------------------------------------------
 
 
-class _Answered(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Answered(ClassifierMixin, BaseEstimator):
     """A classifier whose answers are known: what scorers of scikit-learn ask.
 
     Parameters

@@ -190,7 +190,7 @@ def check(model: NaiveBayes, X: TableLike | SourceLike) -> Checked:
 
         - ``column``;
         - ``bits``: the Jensen-Shannon divergence of the column's distribution over all classes, missing cells included;
-          of the mixture, that between the prior and the mean answer;
+          of the mixture, that between the mean answers then and now;
         - ``expected``: how large it would be by chance, about, if nothing had moved;
         - ``p_value``: the chance of at least such a change if nothing had moved; nominal: rows count as independent;
         - ``p_adjusted``: the same for all of the list at once, by Holm's method;
@@ -202,7 +202,10 @@ def check(model: NaiveBayes, X: TableLike | SourceLike) -> Checked:
     Notes
     -----
     A column moves where the rows have, and where the classes come in other shares. The mixture is tested by the mean of
-    the predicted probabilities, which is the prior where nothing has moved and the model is calibrated.
+    the predicted probabilities, beside that of the kept rows, each answered as if it had not been learnt: it stays
+    where nothing has moved, however well or badly the model is calibrated. A model that keeps no rows ("textbook") is
+    set beside its prior, and its p-value is NaN: the mean answer of a model whose columns are not independent, or not
+    distributed as it takes them to be, is another than the prior from the start.
 
     Examples
     --------
@@ -212,7 +215,7 @@ def check(model: NaiveBayes, X: TableLike | SourceLike) -> Checked:
     >>> model = NaiveBayes("textbook").fit(X[:1000], y[:1000])
     >>> X[1000:, 1] += 0.5
     >>> [record["column"] for record in check(model, X[1000:]) if record["p_adjusted"] < 0.05]
-    ['x1', 'mixture of classes']
+    ['x1']
     """
     model = model._taken()
     model._require_classes()
