@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from naively.errors import NaivelyWarning
+from naively.statistics._histogram import SAMPLE_ROWS
 
 N_ROWS = 200
 
@@ -76,6 +77,20 @@ def _works() -> dict[str, Callable[[], Any]]:
     works["labels, strong"] = _fit("strong", labels, y)
     works["prose, strong"] = _fit("strong", prose, y)
     works |= _of_families(numbers, codes, y)
+    works |= _of_long_columns(random)
+    return works
+
+
+def _of_long_columns(random: Any) -> dict[str, Callable[[], Any]]:
+    """Columns with more values than a histogram has cells, close together and not; read-only ones, as Arrow's are."""
+    works: dict[str, Callable[[], Any]] = {}
+    n_rows = 3 * SAMPLE_ROWS
+    for name, may_write in (("long columns", True), ("long columns of Arrow", False)):
+        close = random.uniform(1.0, 2.0, n_rows)
+        table = {"close": close, "apart": np.where(np.arange(n_rows) % 100 == 0, 1e100, 1.0) * close}
+        for column in table.values():
+            column.flags.writeable = may_write
+        works[name] = _fit("auto", table, (close > 1.5).astype(int))
     return works
 
 

@@ -140,7 +140,10 @@ def polars_pieces(native: Any) -> Iterator[Any]:
 def arrow_reader(native: Any, is_duckdb: bool) -> Any:
     """The batches of a DuckDB relation or an Ibis table."""
     if not is_duckdb:
-        return native.to_pyarrow_batches(chunk_size=PIECE_ROWS)
+        backend = native.get_backend()
+        if backend.name != "duckdb":
+            return native.to_pyarrow_batches(chunk_size=PIECE_ROWS)
+        native = backend.con.sql(backend.compile(native))  # Ibis 12 calls what DuckDB 2.0 no longer has
     read = getattr(native, "to_arrow_reader", None) or native.fetch_record_batch
     return read(PIECE_ROWS)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from naively._kernels import frozen, reference, repays_compiler, with_reference
 from naively._table.table import ArrayTable, SparseTable, with_data
-from naively.engines._rows import CHUNK_ROWS, REFERENCE_CHUNK_ROWS, Rows
+from naively.engines._rows import CHUNK_ROWS, REFERENCE_CHUNK_CELLS, REFERENCE_CHUNK_ROWS, Rows
 from naively.engines._sparse import sparse_power_sums
 from naively.engines._threads import in_order
 from naively.errors import InputError
@@ -62,7 +62,8 @@ def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> 
 @with_reference
 def _dense_sums(rows: Rows, n_columns: int, positions: IntArray | None, summary: Summary) -> Sums:
     compiled = repays_compiler(rows.table.n_rows * n_columns)
-    chunk_rows = max(CHUNK_ROWS, 128 * rows.n_classes) if compiled else REFERENCE_CHUNK_ROWS
+    few_rows = min(REFERENCE_CHUNK_ROWS, max(REFERENCE_CHUNK_CELLS // max(n_columns, 1), 1))
+    chunk_rows = max(CHUNK_ROWS, 128 * rows.n_classes) if compiled else few_rows
     of_chunk = _compiled_sums if compiled else _reference_sums
     total = square = absent = None
     parts = in_order(lambda chunk: of_chunk(rows, chunk, positions, summary), rows.chunks(chunk_rows), rows.n_threads)

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -71,15 +72,23 @@ def write_tables(tables: Iterable[Any], to: Path, plain: bool) -> None:
 
 
 def _write(tables: Iterable[Any], to: Path, sink: Any, plain: bool) -> None:
+    """Write each table in a thread of its own, while the next one is made."""
     writer: _Writer | None = None
     schema = None
-    for table in tables:
+    writing: Future[None] | None = None
+    with ThreadPoolExecutor(1, "naively-writer") as thread:
+        for table in tables:
+            with naming(to):
+                if writing is not None:
+                    writing.result()
+                if writer is None:
+                    writer, schema = _writer(sink, to, table.schema, plain)
+                writing = thread.submit(writer.write_table, table if table.schema == schema else table.cast(schema))
         with naming(to):
-            if writer is None:
-                writer, schema = _writer(sink, to, table.schema, plain)
-            writer.write_table(table if table.schema == schema else table.cast(schema))
-    if writer is not None:
-        writer.close()
+            if writing is not None:
+                writing.result()
+            if writer is not None:
+                writer.close()
 
 
 @contextmanager
