@@ -32,6 +32,11 @@ def numbers(n_rows: int, n_columns: int, n_classes: int, dtype: Any = np.float64
     return X, y
 
 
+def by_name(X: Any) -> dict[str, Any]:
+    """The columns of an array under the names n0, n1, ..."""
+    return {f"n{place}": column for place, column in enumerate(X.T)}
+
+
 def codes(n_rows: int, n_columns: int, n_values: int, n_classes: int, dtype: Any = np.int64) -> tuple[Any, Any]:
     """Whole numbers below `n_values`, whose distribution leans with the class."""
     random = np.random.default_rng(SEED + 2)

@@ -21,8 +21,7 @@ from bench.measure import Scale, seconds
 from bench.result import Result, Target, at_most, duration, size
 from naively import NaiveBayes
 
-N_ROWS, N_LEARNT, N_COLUMNS, N_CLASSES = 1_000_000, 100_000, 30, 3
-NAMES = [f"n{place}" for place in range(N_COLUMNS)]
+N_ROWS, N_LEARNT, N_CLASSES = 1_000_000, 100_000, 3
 Execute = Callable[[str], Any]
 
 
@@ -62,7 +61,7 @@ def _postgres(scale: Scale, recipe: str) -> Result | None:
 
     model, rows = _model_and_rows(scale, recipe)
     with server() as where, psycopg.connect(**_named(where), autocommit=True) as connection:
-        columns = ", ".join(f"{name} double precision" for name in NAMES)
+        columns = ", ".join(f"{name} double precision" for name in data.by_name(rows))
         connection.execute(f"CREATE TABLE facts ({columns})")
         with connection.cursor() as cursor, cursor.copy("COPY facts FROM STDIN") as copy:
             for start in range(0, len(rows), 10_000):
@@ -87,8 +86,8 @@ def _sqlite(scale: Scale, recipe: str) -> Result | None:
     model, rows = _model_and_rows(scale, recipe)
     connection = sqlite3.connect(":memory:")
     try:
-        connection.execute(f"CREATE TABLE facts ({', '.join(f'{name} REAL' for name in NAMES)})")
-        connection.executemany(f"INSERT INTO facts VALUES ({', '.join('?' * N_COLUMNS)})", rows.tolist())
+        connection.execute(f"CREATE TABLE facts ({', '.join(f'{name} REAL' for name in data.by_name(rows))})")
+        connection.executemany(f"INSERT INTO facts VALUES ({', '.join('?' * rows.shape[1])})", rows.tolist())
 
         def fetch(sql: str) -> Any:
             return connection.execute(sql).fetchall()
@@ -103,7 +102,7 @@ def _spark(scale: Scale, recipe: str) -> Result | None:
         return None
     model, rows = _model_and_rows(scale, recipe)
     with _spark_session() as session:
-        spark.cached(session, dict(zip(NAMES, rows.T, strict=True))).createOrReplaceTempView("facts")
+        spark.cached(session, data.by_name(rows)).createOrReplaceTempView("facts")
 
         def fetch(sql: str) -> Any:
             return session.sql(sql).collect()
@@ -132,9 +131,10 @@ def _can_import(*modules: str) -> bool:
 
 
 def _model_and_rows(scale: Scale, recipe: str) -> tuple[NaiveBayes, Any]:
-    X, y = data.numbers(scale.rows(N_LEARNT), N_COLUMNS, N_CLASSES)
-    model = NaiveBayes(recipe).fit(dict(zip(NAMES, X.T, strict=True)), y)
-    return model, data.numbers(scale.rows(N_ROWS), N_COLUMNS, N_CLASSES)[0]
+    n_columns = scale.choose(30, quick=6)
+    X, y = data.numbers(scale.rows(N_LEARNT), n_columns, N_CLASSES)
+    model = NaiveBayes(recipe).fit(data.by_name(X), y)
+    return model, data.numbers(scale.rows(N_ROWS), n_columns, N_CLASSES)[0]
 
 
 def _answered(model: NaiveBayes, dialect: str, execute: Execute, fetch: Execute) -> tuple[float, list[float]]:
@@ -156,12 +156,12 @@ def _row(
     answered: tuple[float, list[float]],
     limit: float | None = None,
 ) -> Result:
-    table = dict(zip(NAMES, rows.T, strict=True))
+    table = data.by_name(rows)
     expected = model.predict_proba(table).mean(axis=0)
     np.testing.assert_allclose(answered[1], expected, rtol=0, atol=1e-9)
     targets: list[Target] = [] if limit is None else [at_most(limit, "s", answered[0])]
     return Result(
-        work=f"to_sql in {database}, {size(len(rows))} x {N_COLUMNS}, {recipe}, {N_CLASSES} classes",
+        work=f"to_sql in {database}, {size(len(rows))} x {rows.shape[1]}, {recipe}, {N_CLASSES} classes",
         ours=answered[0],
         peer=seconds(lambda: model.predict_proba(table)),
         peer_name="local predict_proba",

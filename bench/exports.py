@@ -11,7 +11,7 @@ from bench.measure import Scale, per_call, side_by_side
 from bench.result import Result, at_least, at_most, duration, size
 from naively import NaiveBayes
 
-N_ROWS, N_LEARNT, N_COLUMNS, N_CLASSES = 1_000_000, 100_000, 30, 3
+N_ROWS, N_LEARNT, N_CLASSES = 1_000_000, 100_000, 3
 N_CALLS = 200
 MICROSECONDS = 1e-6
 ROWS_AT_ONCE = 10_000
@@ -21,18 +21,18 @@ N_RECORDS, N_FOLLOWED, N_KEYS = 10_000, 2_000, 20
 
 
 def to_python_row(scale: Scale) -> Result:
-    X, y = data.numbers(scale.rows(N_LEARNT), N_COLUMNS, N_CLASSES)
-    model = NaiveBayes().fit(_columns(X), y)
+    X, y = data.numbers(scale.rows(N_LEARNT), _width(scale), N_CLASSES)
+    model = NaiveBayes().fit(data.by_name(X), y)
     program: dict[str, Any] = {}
     exec(model.to_python(), program)
-    record = dict(zip(_names(), X[0].tolist(), strict=True))
+    record = {name: column[0].item() for name, column in data.by_name(X).items()}
     _require_equal(list(program["predict_proba"](record).values()), model.predict_proba([record])[0], 1e-9)
     times = side_by_side(
         scale,
         ours=per_call(lambda: program["predict_proba"](record), N_CALLS),
         peer=per_call(lambda: model.predict_proba_one(record), N_CALLS),
     )
-    return _single_row("to_python", times)
+    return _single_row("to_python", X, times)
 
 
 def onnx_row(scale: Scale) -> Result | None:
@@ -44,7 +44,7 @@ def onnx_row(scale: Scale) -> Result | None:
         ours=per_call(lambda: session.run(None, {"X": X}), N_CALLS),
         peer=per_call(lambda: model.predict_proba(X), N_CALLS),
     )
-    return _single_row("ONNX Runtime", times)
+    return _single_row("ONNX Runtime", X, times)
 
 
 def onnx_textbook(scale: Scale) -> Result | None:
@@ -143,17 +143,15 @@ def records_window(scale: Scale) -> Result:
 # -- what the rows share --------------------------------------------------------------------------------------------
 
 
-def _names() -> list[str]:
-    return [f"n{place}" for place in range(N_COLUMNS)]
-
-
-def _columns(X: Any) -> dict[str, Any]:
-    return dict(zip(_names(), X.T, strict=True))
+def _width(scale: Scale) -> int:
+    """The number of columns."""
+    return scale.choose(30, quick=6)
 
 
 def _records() -> tuple[list[dict[str, float]], list[int]]:
     X, y = data.numbers(N_RECORDS, N_KEYS, N_CLASSES)
-    return [dict(zip(_names()[:N_KEYS], row, strict=True)) for row in X.tolist()], y.tolist()
+    names = list(data.by_name(X))
+    return [dict(zip(names, row, strict=True)) for row in X.tolist()], y.tolist()
 
 
 def _require_equal(found: Any, expected: Any, within: float) -> None:
@@ -161,10 +159,10 @@ def _require_equal(found: Any, expected: Any, within: float) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=within)
 
 
-def _single_row(what: str, times: dict[str, float]) -> Result:
+def _single_row(what: str, X: Any, times: dict[str, float]) -> Result:
     each = {name: time / N_CALLS for name, time in times.items()}
     return Result(
-        work=f"{what}, a single row x {N_COLUMNS} of an auto model, {N_CLASSES} classes",
+        work=f"{what}, a single row x {X.shape[1]} of an auto model, {N_CLASSES} classes",
         **each,
         peer_name="the model itself",
         targets=[at_most(100, "µs", each["ours"] / MICROSECONDS)],
@@ -189,10 +187,10 @@ def _onnx(scale: Scale, recipe: str, n_rows: int) -> tuple[NaiveBayes, Any, Any]
         import onnxruntime
     except ImportError:
         return None
-    X, y = data.numbers(scale.rows(N_LEARNT), N_COLUMNS, N_CLASSES)
+    X, y = data.numbers(scale.rows(N_LEARNT), _width(scale), N_CLASSES)
     model = NaiveBayes(recipe).fit(X, y)
     session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
-    rows = data.numbers(n_rows, N_COLUMNS, N_CLASSES)[0]
+    rows = data.numbers(n_rows, _width(scale), N_CLASSES)[0]
     _require_equal(session.run(None, {"X": rows[:1000]})[1], model.predict_proba(rows[:1000]), 1e-6)
     return model, session, rows
 
@@ -209,7 +207,7 @@ def _onnx_rows(scale: Scale, recipe: str) -> Result | None:
 
     times = side_by_side(scale, ours=answer, peer=lambda: model.predict_proba(X))
     return Result(
-        work=f"ONNX Runtime, {size(n_rows)} x {N_COLUMNS}, {recipe}, {N_CLASSES} classes",
+        work=f"ONNX Runtime, {size(n_rows)} x {X.shape[1]}, {recipe}, {N_CLASSES} classes",
         **times,
         peer_name="local predict_proba",
         targets=[at_most(10, "x local predict_proba", times["ours"] / times["peer"])],
@@ -224,10 +222,10 @@ def _duckdb(scale: Scale, recipe: str, limit: float) -> Result | None:
         import sqlglot  # noqa: F401  (what to_sql needs)
     except ImportError:
         return None
-    X, y = data.numbers(scale.rows(N_LEARNT), N_COLUMNS, N_CLASSES)
-    model = NaiveBayes(recipe).fit(_columns(X), y)
+    X, y = data.numbers(scale.rows(N_LEARNT), _width(scale), N_CLASSES)
+    model = NaiveBayes(recipe).fit(data.by_name(X), y)
     n_rows = scale.rows(N_ROWS)
-    rows = _columns(data.numbers(n_rows, N_COLUMNS, N_CLASSES, order="F")[0])
+    rows = data.by_name(data.numbers(n_rows, _width(scale), N_CLASSES, order="F")[0])
     with duckdb.connect() as connection:
         connection.register("given", pa.table(rows))
         connection.execute("CREATE TABLE facts AS SELECT * FROM given")
@@ -238,7 +236,7 @@ def _duckdb(scale: Scale, recipe: str, limit: float) -> Result | None:
         times = side_by_side(scale, ours=lambda: connection.execute(answer), peer=lambda: model.predict_proba(rows))
         _require_same_answers(connection, model, rows)
     return Result(
-        work=f"to_sql in DuckDB, {size(n_rows)} x {N_COLUMNS}, {recipe}, {N_CLASSES} classes",
+        work=f"to_sql in DuckDB, {size(n_rows)} x {len(rows)}, {recipe}, {N_CLASSES} classes",
         **times,
         peer_name="local predict_proba",
         targets=[at_most(limit, "x local predict_proba", times["ours"] / times["peer"])],

@@ -22,6 +22,7 @@ from bench.result import Result, at_least, at_most, duration, size
 from naively import NaiveBayes
 
 N_NUMBERS, N_LABELS, N_VALUES, N_CLASSES, CHUNK = 20, 10, 50, 3, 1_000_000
+PEER_SHARE = 10
 NUMBERS = [f"n{place}" for place in range(N_NUMBERS)]
 LABELS = [f"c{place}" for place in range(N_LABELS)]
 
@@ -92,7 +93,7 @@ def scikit_learn_annotate(fitted: tuple[Any, Any, Any], path: Path, to: Path) ->
 
 
 def files_fit_textbook(scale: Scale) -> Result:
-    n_rows = scale.rows(5_000_000)
+    n_rows = scale.choose(5_000_000, quick=5_000)
     with _file(n_rows) as path:
         times = side_by_side(scale, ours=lambda: NaiveBayes("textbook").fit(path, "y"), peer=lambda: group_by(path))
         other = seconds(lambda: scikit_learn(path))
@@ -111,7 +112,7 @@ def files_fit_textbook(scale: Scale) -> Result:
 
 
 def files_fit_auto(scale: Scale) -> Result:
-    n_rows = scale.rows(5_000_000)
+    n_rows = scale.choose(5_000_000, quick=5_000)
     with _file(n_rows) as path:
         times = side_by_side(scale, ours=lambda: NaiveBayes().fit(path, "y"), peer=lambda: group_by(path))
         counting = seconds(lambda: NaiveBayes().partial_fit(path, "y"))
@@ -127,21 +128,26 @@ def files_fit_auto(scale: Scale) -> Result:
 
 
 def files_annotate(scale: Scale) -> Result:
-    n_rows = scale.rows(5_000_000)
-    with _file(n_rows) as path:
-        to, fitted, model = path.with_name("answers.parquet"), scikit_learn(path), NaiveBayes("textbook").fit(path, "y")
+    """The peer, which takes minutes for all rows, answers for a part of them, and its time is taken in proportion."""
+    n_rows, n_learnt = scale.choose(5_000_000, quick=5_000), scale.choose(200_000, quick=5_000)
+    n_peer = n_rows // PEER_SHARE
+    with _file(n_rows) as path, _file(n_peer) as part, _file(n_learnt) as learnt:
+        to, fitted = path.with_name("answers.parquet"), scikit_learn(learnt)
+        model = NaiveBayes("textbook").fit(learnt, "y")
         times = side_by_side(
             scale,
+            peer=lambda: scikit_learn_annotate(fitted, part, to),
             ours=lambda: model.annotate(path, to),
-            peer=lambda: scikit_learn_annotate(fitted, path, to),
         )
         n_bytes = path.stat().st_size + to.stat().st_size
+    times["peer"] *= n_rows / n_peer
     return Result(
         work=f"annotate Parquet to Parquet, {size(n_rows)} x {N_NUMBERS + N_LABELS}, textbook",
         **times,
         peer_name="pandas + scikit-learn",
         must_move=n_bytes,
         targets=[at_least(5, "x pandas + scikit-learn", times["peer"] / times["ours"])],
+        notes=f"the peer answers for {size(n_peer)} rows, and its time is taken {PEER_SHARE} times",
     )
 
 
@@ -169,7 +175,7 @@ def files_memory_auto(scale: Scale) -> Result:
 
 
 def _peak(scale: Scale, recipe: str) -> Result:
-    n_rows = scale.rows(20_000_000)
+    n_rows = scale.choose(20_000_000, quick=5_000)
     with _file(n_rows) as path, _file(1000) as small:
         n_bytes = path.stat().st_size
         _, peak = json.loads(run_python(PROBE.format(recipe=recipe, path=path, small=small), {}))

@@ -53,7 +53,7 @@ def memory_of_fit_f_order(scale: Scale) -> Result:
 def _extra_memory(scale: Scale, dtype: str, order: str) -> Result:
     n_rows = scale.rows(1_000_000)
     code = PROBE.format(n_rows=n_rows, dtype=dtype, order=order)
-    found = {name: n_bytes / 1e6 for name, n_bytes in json.loads(run_python(code, COMPILED)).items()}
+    found = {name: n_bytes / 1e6 for name, n_bytes in json.loads(run_python(code, scale.kernels)).items()}
     most = max(found["resident"], found["traced"])
     return Result(
         work=f"extra memory of Gaussian fit, {size(n_rows)} x 50 {dtype} in {order} order",
@@ -62,7 +62,3 @@ def _extra_memory(scale: Scale, dtype: str, order: str) -> Result:
         targets=[at_most(64, "MB", most)],
         notes=f"resident {found['resident']:.1f} MB, traced {found['traced']:.1f} MB, table {found['table']:.0f} MB",
     )
-
-
-COMPILED = {"NAIVELY_KERNELS": "compiled"}
-"""The kernels are loaded in the warm-up, so that what is measured is the work and not the compiler."""

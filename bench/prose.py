@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 
 from bench import data
 from bench.measure import Scale, Times, run_python, times_side_by_side
-from bench.memory import COMPILED
 from bench.result import Result, Target, at_least, at_most, duration, size
 from naively import NaiveBayes
 from naively.families import Text
@@ -188,7 +187,7 @@ def _memory(scale: Scale, name: str) -> Result | None:
     found = {}
     for side in ("fitted", "peer"):
         code = PROBE.format(scale="FULL" if scale.judged else "QUICK", name=name, side=side)
-        found[side] = {part: n_bytes / 1e6 for part, n_bytes in json.loads(run_python(code, COMPILED)).items()}
+        found[side] = {part: n_bytes / 1e6 for part, n_bytes in json.loads(run_python(code, scale.kernels)).items()}
     ours, peer = found["fitted"], found["peer"]
     return Result(
         work=f"extra memory of learning raw texts, {_about(given, given.texts)}, {route.of}",

@@ -12,14 +12,14 @@ from bench.measure import Scale, per_call, side_by_side
 from bench.result import Result, at_most, size
 from naively import NaiveBayes
 
-N_COLUMNS, PEER = 30, "HistGradientBoosting"
+PEER = "HistGradientBoosting"
 
 
 def strong_predict(scale: Scale) -> Result:
     X, ours, peer = _models(scale)
     times = side_by_side(scale, ours=lambda: ours.predict_proba(X), peer=lambda: peer.predict_proba(X))
     return Result(
-        work=f"strong: predict_proba of {size(len(X))} x {N_COLUMNS}",
+        work=f"strong: predict_proba of {size(len(X))} x {X.shape[1]}",
         ours=times["ours"],
         peer=times["peer"],
         peer_name=PEER,
@@ -37,7 +37,7 @@ def strong_row(scale: Scale) -> Result:
         peer=per_call(lambda: peer.predict_proba(row), n_calls),
     )
     return Result(
-        work=f"strong: predict_proba of a single row x {N_COLUMNS}",
+        work=f"strong: predict_proba of a single row x {X.shape[1]}",
         ours=times["ours"] / n_calls,
         peer=times["peer"] / n_calls,
         peer_name=PEER,
@@ -49,7 +49,7 @@ def strong_row(scale: Scale) -> Result:
 def _models(scale: Scale) -> tuple[np.ndarray, Any, Any]:
     """Rows of which two columns interact, and both models, fitted on them."""
     random = np.random.default_rng(0)
-    X = random.normal(size=(scale.rows(200_000), N_COLUMNS))
+    X = random.normal(size=(scale.choose(200_000, quick=500), scale.choose(30, quick=8)))
     score = X[:, 0] * X[:, 1] + X[:, 2] + np.sin(X[:, 3]) + 0.5 * X[:, 4]
     y = (score + random.normal(size=len(X)) > 0).astype(int)
     ours = NaiveBayes("strong").fit(X, y)
