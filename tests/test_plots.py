@@ -267,6 +267,12 @@ def test_the_bars_of_evidence_add_up_to_the_log_odds(frame):
         plot_evidence(shown, row=9)
 
 
+def test_a_column_called_prior_has_a_bar_of_its_own():
+    model = textbook().fit({"prior": [1.0, 2.0, 8.0, 9.0], "z": [0.0, 1.0, 0.5, 2.0]}, [0, 0, 1, 1])
+    names = drawn(plot_evidence(model.explain({"prior": [1.5], "z": [1.0]}))).get_yticklabels()
+    assert [name.get_text() for name in names] == ["prior", "prior = 1.5", "z = 1"]
+
+
 def test_evidence_without_end_has_no_picture():
     model = textbook(smoothing="none", families="categorical").fit([["x"], ["y"], ["y"]], [0, 1, 1])
     with pytest.raises(ParameterError, match="rules a class out"):

@@ -69,6 +69,8 @@ OF_MODELS = {
     "TopWords": lambda X: textbook(X[[]].assign(note=[MARKUP, "plain"] * (N // 2)), families="text").top_words(),
     "Steps": lambda X: textbook(X).steps({MARKUP: 1.0, "again": 1.0, "coat": MARKUP}),
     "Scorecard": lambda X: NaiveBayes().fit(X, CLASSES).scorecard(CLASSES[0]),
+    "Schema": lambda X: textbook(X).schema_,
+    "Statistics": lambda X: NaiveBayes().fit(X, CLASSES).statistics_,
     "Changes": lambda X: drift.compare(textbook(X), textbook(X[::-1])),
     "Explanation": lambda X: Explanation(
         row=[0, 0], column=["prior", "coat"], value=[None, MARKUP], **{"class": ["<b>a</b>"] * 2}, bits=[0.5, -1.0]

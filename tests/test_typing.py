@@ -35,6 +35,7 @@ model.fit({"a": [1, 2]}, np.array([0, 1]), sample_weight=[1.0, 2.0]).fit([[1, 2]
 model.predict(X, loss={("a", "b"): 1.0}, reject=0.1, reject_label="unsure")
 model.explain(X, target="cat", tokens=3)
 model.loo()
+NaiveBayes(**model.get_params(deep=False)).set_params(smoothing=1.0).set_fit_request(sample_weight=True).fit(X, [0, 1])
 model.fit("table.csv", "kind").partial_fit(iter([X]), "kind").fit((X, [0, 1]) for _ in range(2))
 model.loo(X, [0, 1])
 model.save("model.json")
@@ -93,6 +94,10 @@ model.decay("half")  # arg-type
 model.impute_proba(X, 1.5)  # arg-type
 model.save(3)  # arg-type
 load()  # call-arg
+model.fitt(X, [0, 1])  # attr-defined
+model.classes  # attr-defined
+naively.compat.e1071().predict_probs(X)  # attr-defined
+naively.sklearn.GaussianNB().fitt(X, [0, 1])  # attr-defined
 text: str = model.predict_proba(X)  # assignment
 """
 

@@ -161,6 +161,45 @@ def test_intervals_of_normal_vectors_agree_with_draws_from_the_posterior(known):
     np.testing.assert_allclose(np.diff(ends)[0] / 2 / 1.96, log_odds.std(), rtol=0.06)
 
 
+def test_intervals_of_labels_and_numbers_agree_with_draws_from_the_posterior():
+    """Combinations have a Dirichlet share, and within each the numbers are a normal vector of its own."""
+    X, y = table(400)
+    model = JointBayes(prior="uniform").fit(X[["a", "x", "z"]], y)
+    row = pd.DataFrame({"a": ["u"], "x": [0.8], "z": [1.9]})
+    found = model.credible_interval(row)[0, 1]
+    rng, draws = np.random.default_rng(0), []
+    for code in (0, 1):
+        own = X[y == code]
+        counts = np.array([(own["a"] == value).sum() for value in "uv"])
+        share = np.log(rng.dirichlet(counts + 1.0, 3000)[:, 0])
+        cell = own.loc[own["a"] == "u", ["x", "z"]].to_numpy()
+        n, mean, scatter = len(cell), cell.mean(axis=0), np.cov(cell.T, ddof=0) * len(cell)
+        densities = []
+        for precision in wishart(n - 1, np.linalg.inv(scatter * (n - 1) / n)).rvs(3000, random_state=rng):
+            covariance = np.linalg.inv(precision)
+            centre = rng.multivariate_normal(mean, covariance / n)
+            densities.append(multivariate_normal(centre, covariance).logpdf([0.8, 1.9]))
+        draws.append(share + densities)
+    log_odds, ends = draws[1] - draws[0], np.log(found / (1 - found))
+    np.testing.assert_allclose(ends.mean(), log_odds.mean(), atol=4 * log_odds.std() / np.sqrt(3000))
+    np.testing.assert_allclose(np.diff(ends)[0] / 2 / 1.96, log_odds.std(), rtol=0.06)
+
+
+def test_a_combination_of_few_rows_has_no_covariance_of_its_own():
+    X, y = table(12)
+    model = JointBayes().fit(X[["b", "x", "z"]], y)
+    with pytest.raises(ParameterError, match="combination of labels that has, in a class, less than 4 rows"):
+        model.credible_interval(X[["b", "x", "z"]])
+
+
+def test_intervals_of_labels_alone_where_no_number_is_known():
+    X, y = table(100)
+    both, labels = JointBayes().fit(X[["a", "b", "x"]], y), JointBayes().fit(X[["a", "b"]], y)
+    asked = X[["a", "b"]][:5]
+    expected = labels.credible_interval(asked)
+    np.testing.assert_allclose(both.credible_interval(asked.assign(x=np.nan)), expected, rtol=1e-12)
+
+
 def test_intervals_of_a_tree_are_narrow_with_many_rows_and_hold_the_answer():
     X, y = table(400)
     columns = ["a", "b", "x"]
@@ -177,7 +216,7 @@ def test_intervals_of_a_tree_are_narrow_with_many_rows_and_hold_the_answer():
 @pytest.mark.parametrize(
     ("model", "columns", "hidden", "says"),
     [
-        (JointBayes(), ["a", "x"], None, "joins labels and numbers"),
+        (JointBayes(), ["a", "x"], "a", "sums over labels that are missing"),
         (JointBayes(ties="class"), ["x", "z"], None, "shares covariances"),
         (TAN(), ["a", "b"], "a", "depends on 'a', which is missing"),
     ],

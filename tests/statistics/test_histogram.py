@@ -114,11 +114,15 @@ def test_the_kernel_equals_the_reference(a, cap, weighted):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("zeros", [False, True], ids=["no zeros", "zeros"])
+@pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("draw", ["normal", "standard_cauchy", "random"])
-def test_the_kernel_equals_the_reference_on_long_columns(draw, monkeypatch):
+def test_the_kernel_equals_the_reference_on_long_columns(draw, sign, zeros, monkeypatch):
     rng = np.random.default_rng(1)
-    x = getattr(rng, draw)(size=100_000)
+    x = sign * getattr(rng, draw)(size=100_000)
     x[::97] = np.nan
+    if zeros:
+        x[1::97], x[2::97], x[3::97] = 0.0, -0.0, 5e-324
     codes = rng.integers(0, 5, len(x))
     monkeypatch.setenv("NAIVELY_KERNELS", "compiled")
     fast = Histogram.of(x, codes, 5)

@@ -19,6 +19,7 @@ import numpy as np
 from naively._common.checks import position_of
 from naively._common.read_only import read_only_property
 from naively._table.dates import clock_of_texts, dates_of_seconds
+from naively._table.results import Columns, Result
 from naively._table.table import ArrayTable, Kind, SparseTable, Table
 from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief, listed, warn
 from naively.families import ByKind, Date, Family, as_family
@@ -41,8 +42,8 @@ IGNORE = "ignore"
 """What `families` says of a column that is left out."""
 
 
-@dataclass(frozen=True)
-class Schema:
+@dataclass(frozen=True, repr=False)
+class Schema(Result):
     """The columns of a model, fixed when first fitted and checked ever after.
 
     Parameters
@@ -66,6 +67,15 @@ class Schema:
     named: bool
     declared: Mapping[str, tuple[Label, ...]] = field(default_factory=dict, hash=False)
     set_aside: tuple[str, ...] = field(default=(), compare=False)
+
+    def _columns(self) -> Columns:
+        """What each column held when first seen, and what is kept of it."""
+        kept = [in_words(summaries) for summaries in self.summaries]
+        return {
+            "column": ("U", list(self.names)),
+            "holds": ("U", [HELD[kind] for kind in self.kinds]),
+            "kept": ("U", kept),
+        }
 
     @cached_property
     def _position(self) -> dict[str, int]:

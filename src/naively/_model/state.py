@@ -14,6 +14,7 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import wraps
+from operator import is_
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -162,6 +163,8 @@ def unchanged(before: tuple[Any, ...], parameters: tuple[Any, ...]) -> bool:
     """
     if len(before) != len(parameters):
         return False
+    if all(map(is_, before, parameters)):
+        return True
     for was, now in zip(before, parameters, strict=True):
         if was is now or (type(was) is _Was and was.still_is(now)):
             continue

@@ -31,6 +31,9 @@ CLASS_BIAS = "class bias"
 """What the term is called that weighing adds to every row, whatever its cells hold."""
 
 BLOCK_CELLS = 1 << 16
+SMALL_CELLS = 1 << 12
+"""Of no more cells than these it takes longer to begin to look for the least and the largest than to look at each."""
+
 TASK_CELLS = 1 << 20
 
 
@@ -302,13 +305,22 @@ def checked_numbers(
 ) -> FloatArray:
     """A block of numbers without infinities and, if these are not allowed, without negative ones or zeros."""
     block = table.numbers(chosen, rows)
-    if not -np.inf < block.min(initial=0.0) <= block.max(initial=0.0) < np.inf and np.isinf(block).any():
+    if not _is_small_and_known(block) and _has_infinity(block):
         _refuse(table, chosen, rows, np.isinf(block), "Input X contains infinity", "Use NaN for what is not known")
     if nonnegative and (block < 0).any():
         _refuse(table, chosen, rows, block < 0, "Negative values in data, where counts belong", "Check the column")
     if positive and (block <= 0).any():
         _refuse(table, chosen, rows, block <= 0, "Numbers must be above 0 for the family", "Check the column")
     return block
+
+
+def _is_small_and_known(block: FloatArray) -> bool:
+    """Whether all cells of a small block are known and finite, at a glance; False where one has to look closer."""
+    return block.size <= SMALL_CELLS and bool(np.logical_and.reduce(np.isfinite(block), axis=None))
+
+
+def _has_infinity(block: FloatArray) -> bool:
+    return not -np.inf < block.min(initial=0.0) <= block.max(initial=0.0) < np.inf and bool(np.isinf(block).any())
 
 
 def checked_cells(table: SparseTable, chosen: IntArray | None, rows: slice, estimate: LinearEstimate) -> Any:

@@ -59,7 +59,7 @@ def read_table(X: Any) -> Table:
     if isinstance(X, Table):
         return X
     if isinstance(X, np.ndarray):
-        return _texts_table(X) or array_table(without_mask(X))
+        return (_texts_table(X) if X.dtype.kind in "OUT" else None) or array_table(without_mask(X))
     if (small := _small_pandas_table(X)) is not None:
         return small
     if is_on_device(X):

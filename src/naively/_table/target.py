@@ -33,6 +33,8 @@ from naively.errors import InputError, InputTypeError, SchemaError, listed, warn
 from naively.typing import AnyArray, FloatArray, IntArray
 
 _DIRECT_RANGE = 1 << 20
+_FIRST_LABELS = 1 << 12
+"""So many labels are looked at first: they show all classes, unless one is rare."""
 
 
 def set_aside(table: Table, name: Any, where: str) -> tuple[Table, int]:
@@ -154,7 +156,9 @@ def _encoded_integers(values: AnyArray) -> tuple[AnyArray, IntArray]:
     first = wide.dtype.type(low)
     shifted = (wide - first).astype(np.int64, copy=False)
     present = np.zeros(high - low + 1, dtype=bool)
-    present[shifted] = True
+    present[shifted[:_FIRST_LABELS]] = True
+    if not present.all():
+        present[shifted] = True
     found = np.flatnonzero(present)
     classes = (found.astype(wide.dtype) + first).astype(values.dtype)
     if len(found) == high - low + 1:

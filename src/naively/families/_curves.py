@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively._kernels import frozen, repays_compiler, with_reference
+from naively._kernels import frozen, kernel_of, repays_compiler, with_reference
 from naively.families._numbers import spread_places
 from naively.families._stacking import interpolate
 from naively.families.base import Estimate
@@ -97,8 +97,7 @@ class Curves(Estimate):
     def add_to(self, scores: FloatArray, block: FloatArray) -> None:
         """Add the evidence of every row."""
         if repays_compiler(block.size):
-            from naively._kernels.curves import add_curves
-
+            add_curves = kernel_of("curves", "add_curves")
             add_curves(frozen(block), *self._packed, scores)
         else:
             for place, curve in enumerate(self.curves):

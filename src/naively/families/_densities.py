@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.fft import dct, irfft, rfft
 from scipy.special import gammaln, ndtri
 
 from naively.families._bins import equal_frequency, first_cells, pkid_bins
@@ -292,10 +293,13 @@ def _grid_kernels(
     step = (high - low) / (size - 1)
     width = bandwidth(values, pooled, step, given, adjust)
     width[-1] *= 2
-    # The margins keep the circular convolution from wrapping: no padding is needed.
-    offset = np.minimum(np.arange(size), size - np.arange(size)) * step
-    kernel = np.exp(-0.5 * (offset / width[:, None]) ** 2)
-    kernel /= kernel.sum(axis=1, keepdims=True) * step
+    # The margins keep the circular convolution from wrapping: no padding is needed. A kernel is even, so half of it is
+    # all, and its transform is real.
+    half = np.exp(-0.5 * (np.arange(size // 2 + 1) * step / width[:, None]) ** 2)
+    spectrum = dct(half, type=1, overwrite_x=False)
+    area = spectrum[:, :1] * step
+    spectrum /= area
+    at_centre, beside_it = half[:, :1] / area, half[:, 1:2] / area
 
     def place(x: FloatArray) -> tuple[IntArray, FloatArray]:
         position = np.clip((x - low) / step, 0, size - 1)
@@ -303,38 +307,40 @@ def _grid_kernels(
         return left, position - left
 
     left, right_share = place(values)
-    mass = np.stack(
-        [
-            np.bincount(left, row * (1 - right_share), size) + np.bincount(left + 1, row * right_share, size)
-            for row in pooled
-        ]
-    )
-    sums = np.fft.irfft(np.fft.rfft(mass) * np.fft.rfft(kernel), size)
+    sums = irfft(rfft(_on_grid(pooled, left, right_share, size), overwrite_x=True) * spectrum, size, overwrite_x=True)
     noise = NOISE_FLOOR / (high - low)
-    density = np.maximum(sums[:-1], 0.0)
-    background = np.maximum(sums[-1], 0.0) / pooled[-1].sum() + noise
+    everything = pooled[-1].sum()
     rows = counts.sum(axis=1)[:, None]
-    mixed = (density + background) / (rows + 1)
+
+    def between(left: IntArray, share: FloatArray) -> FloatArray:
+        """The sums of each class and of all (classes + 1, n) at a share of the way from a point to the next."""
+        return np.asarray(np.maximum(sums[:, left], 0.0) * (1 - share) + np.maximum(sums[:, left + 1], 0.0) * share)
 
     def at(x: FloatArray) -> FloatArray:
-        left, share = place(x)
-        return np.asarray(np.log(mixed[:, left] * (1 - share) + mixed[:, left + 1] * share))
+        density = between(*place(x))
+        return np.asarray(np.log((density[:-1] + (density[-1] / everything + noise)) / (rows + 1)))
 
     # What weight one at a cell's value adds to the sums at that value, given the same binning and interpolation.
-    itself = ((1 - right_share) ** 2 + right_share**2) * kernel[:, :1]
-    itself = itself + 2 * right_share * (1 - right_share) * kernel[:, 1:2]
-    at_cells = density[:, left] * (1 - right_share) + density[:, left + 1] * right_share
-    all_at_cells = np.maximum(sums[-1], 0.0)
-    all_at_cells = all_at_cells[left] * (1 - right_share) + all_at_cells[left + 1] * right_share
-    everything = pooled[-1].sum()
+    itself = ((1 - right_share) ** 2 + right_share**2) * at_centre
+    itself = itself + 2 * right_share * (1 - right_share) * beside_it
+    at_cells = between(left, right_share)
 
     def without(codes: IntArray, cells: IntArray, weight: FloatArray | float) -> FloatArray:
         others = np.where(everything > weight, everything - weight, 1.0)
-        left_background = np.maximum(all_at_cells[cells] - weight * itself[-1, cells], 0.0) / others + noise
+        left_background = np.maximum(at_cells[-1, cells] - weight * itself[-1, cells], 0.0) / others + noise
         left = np.maximum(at_cells[codes, cells] - weight * itself[codes, cells], 0.0)
         return np.asarray(np.log((left + left_background) / np.maximum(rows[codes, 0] + (1.0 - weight), 1.0)))
 
     return Density(at(values), without, at, low + step * np.arange(size))
+
+
+def _on_grid(counts: FloatArray, left: IntArray, right_share: FloatArray, size: int) -> FloatArray:
+    """The weight (rows of counts, size) at the points of a grid, each cell's dealt to the two points beside it."""
+    rows, cells = np.nonzero(counts)
+    places, weights = rows * size + left[cells], counts[rows, cells]
+    at_left = np.bincount(places, weights * (1 - right_share[cells]), len(counts) * size)
+    at_right = np.bincount(places + 1, weights * right_share[cells], len(counts) * size)
+    return np.asarray((at_left + at_right).reshape(len(counts), size))
 
 
 def kernel(sample: Sample, given: float | None = None, adjust: float = 1.0, room: float = 0.0) -> Density:

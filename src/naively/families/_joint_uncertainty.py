@@ -26,22 +26,38 @@ def gap(family: Any, reason: str) -> GapError:
 
 
 def uncertain_joint(estimate: JointEstimate, block: Block) -> Uncertain:
-    """The evidence (rows, classes) of combinations under a Dirichlet posterior, or of normal vectors."""
-    family = estimate.family
-    if family.labels and family.numbers:
-        raise gap(family, "joins labels and numbers, which have no posterior in closed form together")
+    """The evidence (rows, classes) of combinations under a Dirichlet posterior, and of normal vectors within them."""
+    family, n_labels = estimate.family, len(estimate.family.labels)
     if family.numbers and family.joint.ties != "none":
         raise gap(family, "shares covariances, and so has no posterior in closed form")
     mean = np.zeros((len(block.codes), estimate.sums.n_classes))
     variance = np.zeros_like(mean)
     if not len(estimate.sums.cells):
         return independent(mean, variance)
-    known = block.codes >= 0 if family.labels else ~np.isnan(block.numbers)
-    for pattern, rows in patterns(known):
-        if pattern.any():
-            of_pattern = _of_labels if family.labels else _of_numbers
-            mean[rows], variance[rows] = of_pattern(estimate, block.take(rows), pattern)
+    for known, rows in patterns(np.hstack([block.codes >= 0, ~np.isnan(block.numbers)])):
+        labels, numbers, part = known[:n_labels], known[n_labels:], block.take(rows)
+        if labels.any():
+            mean[rows], variance[rows] = _of_labels(estimate, part, labels)
+        if numbers.any():
+            of_numbers = _of_numbers_within(estimate, part, labels, numbers)
+            mean[rows] += of_numbers[0]
+            variance[rows] += of_numbers[1]
     return independent(mean, variance)
+
+
+def _of_numbers_within(
+    estimate: JointEstimate, block: Block, labels: AnyArray, numbers: AnyArray
+) -> tuple[FloatArray, FloatArray]:
+    """The log-density of normal vectors, each in the combination of its row; the parameters of each are its own."""
+    if not labels.all():
+        raise gap(estimate.family, "sums over labels that are missing, for which there is no closed form")
+    cells = estimate.table.marginal(labels).combinations.find(block.codes)
+    mean = np.empty((len(cells), estimate.sums.n_classes))
+    variance = np.empty_like(mean)
+    for cell in np.unique(cells).tolist():
+        rows = cells == cell
+        mean[rows], variance[rows] = _of_numbers(estimate, block.take(rows), numbers, cell)
+    return mean, variance
 
 
 def _of_labels(estimate: JointEstimate, block: Block, known: AnyArray) -> tuple[FloatArray, FloatArray]:
@@ -65,8 +81,8 @@ def dirichlet_share(counts: FloatArray, total: FloatArray) -> tuple[FloatArray, 
     return mean, np.where(nothing, 0.0, np.maximum(variance - variance_of_all, 0.0))
 
 
-def _of_numbers(estimate: JointEstimate, block: Block, known: AnyArray) -> tuple[FloatArray, FloatArray]:
-    """The log-density of a normal vector under a normal-inverse-Wishart posterior.
+def _of_numbers(estimate: JointEstimate, block: Block, known: AnyArray, cell: int) -> tuple[FloatArray, FloatArray]:
+    """The log-density of a normal vector in a combination of labels, under a normal-inverse-Wishart posterior.
 
     The precision of all p numbers is Wishart with n - 1 degrees of freedom and the mean that was estimated; that of k
     of them has f = n - 1 - (p - k). Its log-determinant has the variance ``sum_i psi'((f + 1 - i) / 2)``; the distance
@@ -75,16 +91,19 @@ def _of_numbers(estimate: JointEstimate, block: Block, known: AnyArray) -> tuple
     """
     from scipy.special import digamma, polygamma
 
-    weight, p, k = estimate.sums.weight.high[:, 0], len(known), int(known.sum())
+    p, k, n_cells = len(known), int(known.sum()), len(estimate.sums.cells)
+    weight = estimate.sums.weight.high[:, cell] if 0 <= cell < n_cells else np.zeros(estimate.sums.n_classes)
     of_all, freedom = weight - 1.0, weight - 1.0 - (p - k)
     if (weight - 1.0 < p + 1).any():
-        raise gap(estimate.family, f"has a class of less than {p + 2} rows, which borrows its covariance")
+        where = "a combination of labels that has, in a class," if estimate.family.labels else "a class of"
+        raise gap(estimate.family, f"has {where} less than {p + 2} rows, and borrows its covariance")
     densities = estimate.densities_of(known)
     k = int(densities.informative.sum())
-    q = 2.0 * (densities.peak[0] - densities.at(0, block.numbers[:, known])) / of_all
+    peak = densities.peak[cell]
+    q = 2.0 * (peak - densities.at(cell, block.numbers[:, known])) / of_all
     halves = (freedom[:, None] - np.arange(k)) / 2
     log_precision = (digamma(halves) - np.log(of_all / 2)[:, None]).sum(axis=1)
-    mean = densities.peak[0] + 0.5 * log_precision - 0.5 * (freedom * q + k / weight)
+    mean = peak + 0.5 * log_precision - 0.5 * (freedom * q + k / weight)
     variance = 0.25 * polygamma(1, halves).sum(axis=1) - q + 0.5 * freedom * q**2
     return mean, np.maximum(variance + freedom * q / weight + k / (2 * weight**2), 0.0)
 

@@ -219,17 +219,34 @@ class PlainStack:
         folds : Folds, optional
             Where given, the shares of the densities are those that the rows of other folds give.
         """
-        rows, places = np.arange(len(codes)), np.maximum(cells, 0)
-        if np.allclose(weights, self.row_weight[codes], 1e-12, 0):
-            own = self.own_odds[np.arange(len(cells))[:, None], :, codes, places].swapaxes(1, 2)
+        places, of_rows = np.maximum(cells, 0), np.zeros_like(codes) if folds is None else folds.of_rows
+        shares = self.shares[:, None] if folds is None else self._shares_without(cells, codes, folds)
+        typical = np.allclose(weights, self.row_weight[codes], 1e-12, 0)
+        if typical and shares.shape[1] * self.counts[0].size <= len(codes):
+            said = self._told_by_cell(places, codes, of_rows, shares)
         else:
-            own = self._own_odds(places, codes, weights)
-        of_rows = np.take_along_axis(self.odds, places[:, None, None], axis=3)
-        of_rows[:, :, codes, rows] = own
-        shares = self.shares[:, :, None]
-        if folds is not None:
-            shares = self._shares_without(cells, codes, folds)[:, folds.of_rows].swapaxes(1, 2)
-        return np.where(cells[:, None] >= 0, mixed_evidence(shares, of_rows), 0.0)
+            own = self.own_odds[np.arange(len(cells))[:, None], :, codes, places].swapaxes(1, 2) if typical else None
+            own = self._own_odds(places, codes, weights) if own is None else own
+            odds = np.take_along_axis(self.odds, places[:, None, None], axis=3)
+            odds[:, :, codes, np.arange(len(codes))] = own
+            said = mixed_evidence(shares[:, of_rows].swapaxes(1, 2), odds)
+        said[np.broadcast_to(cells[:, None] < 0, said.shape)] = 0.0
+        return said
+
+    def _told_by_cell(self, cells: IntArray, codes: IntArray, folds: IntArray, shares: FloatArray) -> FloatArray:
+        """The evidence (columns, classes, rows) of typical rows, computed once for all of a class, fold and cell.
+
+        The shares are those without each fold (columns, folds, densities).
+        """
+        n_columns, n_classes, n_cells = self.counts.shape
+        odds = np.repeat(self.odds[:, None], n_classes, axis=1)  # (columns, own class, densities, classes, cells)
+        own = np.arange(n_classes)
+        odds[:, own, :, own] = np.moveaxis(self.own_odds, 2, 0)
+        of_cells = np.broadcast_to(shares[:, :, None, :, None], (*shares.shape[:2], 1, shares.shape[2], 1))
+        told = mixed_evidence(of_cells, odds[:, None])  # (columns, folds, own class, classes, cells)
+        places = (folds * n_classes + codes) * n_cells + cells
+        by_class = np.moveaxis(told, 3, 1).reshape(n_columns, n_classes, -1)
+        return np.take_along_axis(by_class, places[:, None], axis=2)
 
     def curves(self) -> list[tuple[FloatArray, FloatArray]]:
         """The knots (knots,) and the evidence at them (classes, knots) of each column; all cells are knots."""

@@ -30,6 +30,8 @@ FILL_KNOTS = 257
 FILL_WEIGHT = 1e-3
 """What all knots count together, in shares of the rows, where evidence is made monotone: between cells are no rows."""
 TINY = 1e-300
+LEAST_MIXTURE = 1e-100
+"""An item that no component can have: its square is still above zero."""
 LARGEST = 2.0**1022
 MANY_CLASSES = 32
 LEAST_DEVIATION = 1e-6
@@ -62,6 +64,8 @@ def mixture_shares(
     float64 array (..., components), summing to one.
     """
     components = likelihood.shape[-2]
+    highest = likelihood.max(axis=-2, keepdims=True)
+    likelihood = likelihood / np.where(highest > 0, highest, 1.0)  # a factor of an item changes no share
     counts = np.broadcast_to(np.asarray(pseudo_counts, dtype=np.float64), (components,))
     total = (weights.sum(axis=-1) + counts.sum())[..., None]
     weights, counts = weights / total, counts / total
@@ -69,11 +73,12 @@ def mixture_shares(
     shares = np.broadcast_to(first, counts.shape)
     mixture = _mixture(shares, likelihood)
     for _ in range(NEWTON_STEPS):
-        members = shares[..., None] * likelihood / mixture[..., None, :]
+        each = weights / mixture
         # by the logarithm of each share, as is all that follows
-        gradient = (members @ weights[..., None])[..., 0] + counts - shares
-        weighed = members * weights[..., None, :]
-        curvature = weighed @ np.swapaxes(members, -1, -2)
+        gradient = shares * (likelihood @ each[..., None])[..., 0] + counts - shares
+        weighed = likelihood * (each / mixture)[..., None, :]
+        products = weighed @ np.swapaxes(likelihood, -1, -2)
+        curvature = shares[..., :, None] * products * shares[..., None, :]
         curvature[..., np.arange(components), np.arange(components)] += counts + FLATNESS * shares
         step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
         found = (gradient * step).sum(axis=-1) * total[..., 0] < LEAST_GAIN
@@ -94,7 +99,7 @@ def mixture_shares(
 
 def _mixture(shares: FloatArray, likelihood: FloatArray) -> FloatArray:
     """The likelihood of each item (..., items) under mixtures with shares (..., components)."""
-    return np.maximum((shares[..., None, :] @ likelihood)[..., 0, :], TINY)
+    return np.maximum((shares[..., None, :] @ likelihood)[..., 0, :], LEAST_MIXTURE)
 
 
 def _log_probability(shares: FloatArray, mixture: FloatArray, weights: FloatArray, counts: FloatArray) -> FloatArray:
@@ -132,15 +137,16 @@ class StackedColumn:
         The values of the histogram's cells.
     shares : float64 array (families,)
         Share of each density in the mixture.
-    odds, own_odds : float64 arrays (families, classes, cells)
-        Likelihoods up to a factor per (family, cell); ``own_odds`` of the row's class with the row removed.
+    odds : float64 array (families, classes, cells)
+        Likelihoods up to a factor per (family, cell).
     knots : float64 array (knots,), ascending
     table : float64 array (classes, knots)
         Evidence at the knots, centred over the classes.
-    own_odds_without : function, optional
-        Maps (codes, cells, weights) of rows to their own odds (families, rows) once so much weight is removed.
+    own_odds : function
+        Maps (codes, cells, weights) of rows to the odds (families, rows) of their own class once so much weight is
+        removed.
     row_weight : float64 array (classes,)
-        What was removed for ``own_odds``: the weight of a row of each class.
+        The weight of a row of each class.
     shares_without : function, optional
         Maps weights (folds, classes, cells) of rows to the shares (folds, families) that all other rows give.
     shift : float64 array (classes, cells), optional
@@ -150,11 +156,10 @@ class StackedColumn:
     values: FloatArray
     shares: FloatArray
     odds: FloatArray
-    own_odds: FloatArray
+    own_odds: Callable[[IntArray, IntArray, FloatArray], FloatArray]
     knots: FloatArray
     table: FloatArray
     row_weight: FloatArray
-    own_odds_without: Callable[[IntArray, IntArray, FloatArray], FloatArray] | None = None
     shares_without: Callable[[FloatArray], FloatArray] | None = None
     shift: FloatArray | None = None
 
@@ -162,12 +167,6 @@ class StackedColumn:
     def full(self) -> FloatArray:
         """Evidence of each cell (classes, cells), centred over the classes."""
         return self.table[:, np.searchsorted(self.knots, self.values)]
-
-    @property
-    def own(self) -> FloatArray:
-        """Leave-one-out log P(class | cell) of the rows of each class (classes, cells)."""
-        posterior = np.tensordot(self.shares, own_posterior(self.odds, self.own_odds), axes=1)
-        return np.asarray(np.log(np.maximum(posterior, TINY)))
 
     def evidence(self, x: FloatArray) -> FloatArray:
         """Return the evidence (classes, n) of values (n,); NaN has none."""
@@ -185,14 +184,11 @@ class StackedColumn:
         codes : int64 array (rows,)
             Class of each row.
         weights : float64 array (rows,), optional
-            What the removed rows weigh; one each by default.
+            What the removed rows weigh; as a row of their class by default.
         folds : Folds, optional
             Where given, the shares of the densities are those that the rows of other folds give.
         """
-        if weights is None or self.own_odds_without is None or np.allclose(weights, self.row_weight[codes], 1e-12, 0):
-            own = self.own_odds[:, codes, cells]
-        else:
-            own = self.own_odds_without(codes, cells, weights)
+        own = self.own_odds(codes, cells, self.row_weight[codes] if weights is None else weights)
         shares = self.shares[:, None]
         if folds is not None and self.shares_without is not None:
             shares = self.shares_without(folds.tables(codes, cells, self.odds.shape[1:]))[folds.of_rows].T
@@ -239,11 +235,12 @@ def stack(
     A column with fewer than two distinct values carries no evidence. ``row_weight`` is what a row of each class weighs,
     which is left out to judge it.
     """
-    classes, cells = sample.counts.shape
-    if cells < 2:
-        ones = np.ones((1, classes, cells))
+    classes, n_cells = sample.counts.shape
+    if n_cells < 2:
+        silence = (np.zeros(1), np.zeros((classes, 1)))
+        odds = np.ones((1, classes, n_cells))
         return StackedColumn(
-            sample.values, np.ones(1), ones, ones, np.zeros(1), np.zeros((classes, 1)), np.ones(classes)
+            sample.values, np.ones(1), odds, lambda codes, *_: np.ones((1, len(codes))), *silence, np.ones(classes)
         )
     values = sample.values
     sample, exponent = rescaled(sample)
@@ -251,18 +248,21 @@ def stack(
     full = np.stack([density.full for density in fitted])
     highest = full.max(axis=1, keepdims=True)
     odds = np.exp(full - highest)
-    own_odds = np.exp(np.minimum(np.stack([density.own(row_weight) for density in fitted]) - highest, 700.0))
-
     without = [density.without for density in fitted]  # the rest of a density is large, and need not stay
 
-    def own_odds_without(codes: IntArray, cells: IntArray, weights: FloatArray) -> FloatArray:
+    def own_odds(codes: IntArray, cells: IntArray, weights: FloatArray) -> FloatArray:
         left = np.stack([one(codes, cells, weights) for one in without])
         return np.asarray(np.exp(np.minimum(left - highest[:, 0, cells], 700.0)))
 
+    of_one = np.broadcast_to(row_weight, (classes,))
     present = sample.counts > 0
+    codes, cells = np.nonzero(present)
     # With the prior: without it a density that merely leans to the frequent class would win.
-    prior = ((sample.n + 1) / (sample.n + 1).sum())[:, None]
-    posterior = own_posterior(prior * odds, prior * own_odds)[:, present]
+    prior = (sample.n + 1) / (sample.n + 1).sum()
+    likelihood = prior[:, None] * odds
+    own = prior[codes] * own_odds(codes, cells, of_one[codes])
+    others = np.maximum(likelihood.sum(axis=1)[:, cells] - likelihood[:, codes, cells], 0.0)
+    posterior = own / np.maximum(others + own, TINY)
     shares = mixture_shares(posterior, sample.counts[present])
 
     def shares_without(gone: FloatArray) -> FloatArray:
@@ -276,9 +276,8 @@ def stack(
     knots = np.concatenate([values, np.ldexp(fill, exponent)])
     order = np.argsort(knots)
     table = mixed_evidence(shares, np.concatenate([odds, filled], axis=2))
-    of_one = np.broadcast_to(row_weight, (classes,))
     column = StackedColumn(
-        values, shares, odds, own_odds, knots[order], table[:, order], of_one, own_odds_without, shares_without
+        values, shares, odds, own_odds, knots[order], table[:, order], of_one, shares_without=shares_without
     )
     return column.monotone(sample.counts, monotone) if monotone else column
 
@@ -310,15 +309,16 @@ def mixed_by_cell(
 ) -> FloatArray:
     """Return what `mixed_by_row` does, all rows of a cell at once: odds of many classes are not spread to rows."""
     totals = np.maximum(odds.sum(axis=1)[:, cells] - odds[:, codes, cells], 0.0) + own
-    weight = shares / np.maximum(totals, TINY)
-    mixture = np.empty((odds.shape[1], len(cells)))
+    weight = (shares / np.maximum(totals, TINY)).T
+    by_cell = np.ascontiguousarray(np.moveaxis(odds, 2, 0))
+    mixture = np.empty((len(cells), odds.shape[1]))
     order = np.argsort(cells, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(cells[order])) + 1):
-        mixture[:, rows] = odds[:, :, cells[rows[0]]].T @ weight[:, rows] if len(rows) else 0.0
-    mixture[codes, np.arange(len(cells))] = (weight * own).sum(axis=0)
+        mixture[rows] = weight[rows] @ by_cell[cells[rows[0]]] if len(rows) else 0.0
+    mixture[np.arange(len(cells)), codes] = (weight * own.T).sum(axis=1)
     said = np.log(np.maximum(mixture, TINY, out=mixture), out=mixture)  # in place: of many classes it is large
-    said -= said.mean(axis=0)
-    return said
+    said -= said.mean(axis=1, keepdims=True)
+    return said.T
 
 
 def centred(evidence: FloatArray) -> FloatArray:

@@ -193,11 +193,13 @@ def _percent(percent: float) -> str:
 
 def _bars(terms: Sequence[Any], most: int) -> list[tuple[str, float]]:
     """The prior, then the columns from the strongest to the weakest, the last ones together."""
-    prior = [(PRIOR, float(bits)) for _, name, _, _, bits in terms if name == PRIOR]
+    named = [place for place, (_, name, *_) in enumerate(terms) if name == PRIOR]
+    place = named[0] if named else None  # a column may be called so, too, and comes later
+    prior = [] if place is None else [(PRIOR, float(terms[place][-1]))]
     others = [
         (name if value is None or value != value else f"{name} = {value}", float(bits))
-        for _, name, value, _, bits in terms
-        if name != PRIOR
+        for number, (_, name, value, _, bits) in enumerate(terms)
+        if number != place
     ]
     others.sort(key=lambda bar: -abs(bar[1]))
     if len(others) > most:

@@ -8,11 +8,11 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from naively._common.by_label import by_label
 from naively._common.checks import require_number
+from naively._common.estimators import BaseEstimator, ClassifierMixin
 from naively._model.state import learning_lock
 from naively._scoring.decision import accuracy, log_prior
 from naively._table.target import read_rows, read_target
@@ -42,7 +42,7 @@ NEGATIVE = "Negative values in data"
 """How an error about negative counts begins, in scikit-learn's words as in ours."""
 
 
-class DropIn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DropIn(ClassifierMixin, BaseEstimator):
     """Base of the drop-ins. A subclass says which family, smoothing and prior its parameters stand for.
 
     What was learnt is replaced as a whole: a batch that is refused changes nothing, answers are those of one state

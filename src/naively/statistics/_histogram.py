@@ -29,6 +29,9 @@ CAP = 2048
 SAMPLE_ROWS = 2 * CAP
 LARGEST = float(np.finfo(np.float64).max)
 
+MOST_CELLS_PER_ROW = 32
+"""With more cells of all classes than this for each row, sorting the rows takes less than a table of all cells."""
+
 BINS = 10
 """Numbers are compared on at most so many bins of equal frequency."""
 
@@ -114,7 +117,7 @@ class Histogram:
 
         The level, if given, is that of a histogram to which this one will be added: it need be no finer.
         """
-        if repays_compiler(len(values)):
+        if repays_compiler(len(values)) and n_classes * cap <= MOST_CELLS_PER_ROW * len(values):
             from naively._kernels.histogram import count_cells
 
             level = level_of_first(values, codes, weights, cap) if level is None else level
@@ -126,8 +129,12 @@ class Histogram:
             values, codes = values[observed], codes[observed]
             weights = None if weights is None else weights[observed]
         keys, cells = np.unique(key_of(values), return_inverse=True)
+        level = _finest_level(0, keys, cap)  # found before counting: of many classes, fine cells would fill memory
+        if level:
+            keys, place = np.unique(keys >> level, return_inverse=True)
+            cells = place[cells]
         flat = np.bincount(codes * len(keys) + cells, weights=weights, minlength=n_classes * len(keys))
-        return within_cap(0, keys, flat.reshape(n_classes, len(keys)).astype(np.float64), cap)
+        return cls(level, keys, flat.reshape(n_classes, len(keys)).astype(np.float64), cap)
 
     @property
     def n_classes(self) -> int:

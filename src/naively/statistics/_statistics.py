@@ -14,6 +14,7 @@ import numpy as np
 
 from naively._common.checks import LARGEST_WEIGHT
 from naively._table.labels import label_array, object_array
+from naively._table.results import Columns, Result, Shown
 from naively.errors import ForgetError, InputError, SchemaError
 from naively.statistics._kept_rows import KeptRows
 from naively.statistics._registry import empty_table
@@ -26,8 +27,8 @@ S = TypeVar("S", bound=Statistic)
 ColumnStatistics = Statistic
 
 
-@dataclass(frozen=True, eq=False)
-class Statistics:
+@dataclass(frozen=True, eq=False, repr=False)
+class Statistics(Result):
     """What has been learnt.
 
     Parameters
@@ -55,6 +56,17 @@ class Statistics:
     def empty(cls) -> Statistics:
         """What is known before the first row."""
         return cls(np.array([], dtype=object), Sum.zeros(0), {})
+
+    def _columns(self) -> Columns:
+        """The weight of each class."""
+        return {"class": ("U", self.classes.tolist()), "weight": ("f", self.class_weight.high.tolist())}
+
+    def _shown(self) -> Shown:
+        """The classes, and below them what is kept of how many columns."""
+        kept = [f"of {len(table.columns)} columns: {summary.words}" for summary, table in self.tables.items()]
+        rows = [] if self.kept is None else [f"kept rows: {len(self.kept.weights)}"]
+        shown = super()._shown()
+        return shown._replace(note="\n".join(part for part in (shown.note, *kept, *rows) if part))
 
     def __eq__(self, other: object) -> bool:
         """Bitwise equality, whatever the order of the columns."""
