@@ -1,5 +1,6 @@
 """A small table never waits for the compiler: another process fills the cache, whose code is taken once it is there."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -189,6 +190,52 @@ def test_numba_is_not_taken_as_imported_before_its_thread_has_begun(monkeypatch)
     asked[0].join()
     imported.set()
     assert answers == [False, False]
+
+
+class Waits:
+    """Notes how long somebody would rest, and does not."""
+
+    def __init__(self):
+        self.seconds = []
+
+    def wait(self, seconds):
+        self.seconds.append(seconds)
+
+
+def test_the_thread_that_imports_rests_in_proportion_to_its_work_and_no_other_does(monkeypatch, tmp_path):
+    for name in ("imported_beside", "imported_elsewhere"):
+        (tmp_path / f"naively_test_{name}.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    waits, finders = Waits(), list(sys.meta_path)
+    monkeypatch.setattr(_kernels, "_hurry", waits)
+    with _kernels._rests_between_modules():
+        start = time.thread_time()
+        while time.thread_time() < start + 0.02:  # some work
+            pass
+        importlib.import_module("naively_test_imported_beside")
+        other = threading.Thread(target=importlib.import_module, args=("naively_test_imported_elsewhere",))
+        other.start()
+        other.join()
+    assert len(waits.seconds) == 1
+    assert waits.seconds[0] >= 0.02 * _kernels.RESTS_PER_WORK
+    assert "naively_test_imported_elsewhere" in sys.modules
+    assert sys.meta_path == finders
+
+
+WAITS = """
+import os, sys
+import naively._kernels as kernels
+kernels.RESTS_PER_WORK = 1e6
+assert not kernels._is_imported()
+{waits}
+assert "numba" in sys.modules
+"""
+
+
+@pytest.mark.parametrize("waits", ["kernels._wait_for_import()", "assert kernels._has_compiler()"])
+def test_nobody_rests_while_somebody_waits_for_the_import(waits):
+    """A fork and large work wait: the thread then goes on without rests, which would take hours here."""
+    subprocess.run([sys.executable, "-c", WAITS.format(waits=waits)], cwd=ROOT, check=True, timeout=120)
 
 
 # -- the way back to the reference --------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, wraps
@@ -37,6 +39,10 @@ _cells_so_far = 0
 _compiler_works: bool | None = None
 _warned = False
 _importing: threading.Thread | None = None
+_hurry = threading.Event()  # somebody waits for the import
+
+RESTS_PER_WORK = 3
+"""How long the thread that imports Numba rests for a second of importing, so that the work beside it goes on."""
 
 
 class NotCompiledError(Exception):
@@ -126,7 +132,7 @@ def _by_references() -> Iterator[None]:
 
 
 def _is_imported() -> bool:
-    """Whether the import of Numba is done: it takes half a second, in a thread beside the work."""
+    """Whether the import of Numba is done: it takes a second, in a thread beside the work."""
     global _importing
     if _compiler_works is None and _importing is None:
         with _guard:
@@ -138,13 +144,40 @@ def _is_imported() -> bool:
 
 
 def _import() -> None:
-    with suppress(Exception):  # whatever it is, who imports it next is told
+    with suppress(Exception), _rests_between_modules():  # whatever it is, who imports it next is told
         importlib.import_module("naively._kernels.compiling").prepare()
+
+
+class _Rests:
+    """An import hook that finds no module, but lets the thread that it was made in rest before it imports one.
+
+    An import holds Python's lock nearly all the time: without rests, a small table beside it takes a second longer.
+    """
+
+    def __init__(self) -> None:
+        self.thread, self.worked = threading.get_ident(), time.thread_time()
+
+    def find_spec(self, *_: Any) -> None:
+        """Rest for a multiple of the time that was worked since the last rest, or until somebody waits."""
+        if threading.get_ident() == self.thread:
+            _hurry.wait(RESTS_PER_WORK * (time.thread_time() - self.worked))
+            self.worked = time.thread_time()
+
+
+@contextmanager
+def _rests_between_modules() -> Iterator[None]:
+    rests = _Rests()
+    sys.meta_path.insert(0, rests)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(rests)
 
 
 def _wait_for_import() -> None:
     """Before a fork: in the child the thread would be gone, and what it was importing locked for ever."""
     if _importing is not None and _importing is not threading.current_thread():
+        _hurry.set()
         _importing.join()
 
 
@@ -156,6 +189,7 @@ def _has_compiler() -> bool:
     """Whether Numba can be imported; if it cannot, the references do all the work."""
     global _compiler_works
     if _compiler_works is None:
+        _hurry.set()
         try:
             importlib.import_module("numba")
             _compiler_works = True
