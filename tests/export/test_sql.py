@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from naively import NaiveBayes
 from naively._export.sql import probability_names
 from naively._export.sql_dialects import DIALECTS
+from naively._export.sql_tables import FARTHEST, FOR_LISTS, Buckets
 from naively.errors import GapError, ParameterError
 from tests.export.databases import duckdb_answers, sqlite_answers
 from tests.export.exported import NAMES, models, rows
@@ -151,3 +152,21 @@ def test_what_a_database_cannot_hold_is_a_gap():
         mixed.to_sql("t")
     with pytest.raises(GapError, match="strong"):
         NaiveBayes("strong").fit({"x": np.arange(40.0)}, np.arange(40) % 2).to_sql("t")
+
+
+@given(st.lists(st.floats(-FARTHEST / 2, FARTHEST / 2), min_size=1, max_size=60, unique=True), st.floats(-1e3, 1e3))
+@example(knots=[1 + place * 2.0**-52 for place in range(40)] + [-1e299, 1e299], middle=1.0)
+def test_the_lists_of_duckdb_find_the_interval_of_every_number(knots, middle):
+    lows = np.append(-FARTHEST, np.sort(knots))
+    x = np.concatenate([lows[1:], np.nextafter(lows[1:], -np.inf), np.nextafter(lows[1:], np.inf), [middle, FARTHEST]])
+    buckets = Buckets.of(lows, *FOR_LISTS)
+    with duckdb.connect() as db:
+        numbers = pd.DataFrame({"place": np.arange(len(x)), "x": x})
+        bucket = buckets.expression("x", DIALECTS["duckdb"])
+        found = db.execute(f"SELECT {bucket} FROM numbers ORDER BY place").fetchall()
+    assert len(numbers) == len(found)
+    place = buckets.first_places()[np.ravel(found) - 1]
+    ahead = np.append(lows, np.full(64, np.inf))
+    for step in buckets.steps():
+        place = place + step * (x >= ahead[place + step - 1])
+    assert place.tolist() == np.searchsorted(lows, x, side="right").tolist()

@@ -11,7 +11,18 @@ import numpy as np
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
 from naively._export.sql_dialects import Dialect, dialect_of
 from naively._export.sql_tables import FARTHEST as FARTHEST_NUMBER
-from naively._export.sql_tables import Buckets, ModelTable, interval_table, intervals_of, label_table
+from naively._export.sql_tables import (
+    FOR_JOINS,
+    FOR_LISTS,
+    Buckets,
+    Intervals,
+    ListTable,
+    ModelTable,
+    interval_table,
+    intervals_of,
+    label_table,
+    said_in,
+)
 from naively.errors import GapError, ParameterError, brief
 from naively.families._formulas import Node, formula_trees
 from naively.typing import FloatArray
@@ -100,7 +111,9 @@ class _Writer:
     raw: dict[str, str] = field(default_factory=dict)
     contrasts: list[tuple[int, ColumnTable]] = field(default_factory=list)
     sums: list[list[str]] = field(default_factory=list)
-    tables: list[ModelTable] = field(default_factory=list)
+    tables: list[ModelTable | ListTable] = field(default_factory=list)
+    lists: dict[str, Any] = field(default_factory=dict)
+    steps: dict[int, list[int]] = field(default_factory=dict)
     arrays: dict[int, list[str]] = field(default_factory=dict)
     stages: list[str] = field(default_factory=list)
 
@@ -230,18 +243,33 @@ class _Writer:
                 last = number(float(intervals.evidence[code, -1]))
                 said[code] = f"CASE {' '.join(cases)} WHEN {x} IS NOT NULL THEN {last} END"
             return said
-        table = interval_table(self._table_name(place), intervals, codes, self.dialect)
-        if self.dialect.has_arrays:
-            return self._in_arrays(place, x, table, codes)
-        if self.dialect.finds_place:
-            self._join(place, table, f"t{place}.place = {self.dialect.place(x, self.dialect.name_of(*table.name))}")
+        if self.dialect.has_lists:
+            self._in_lists(place, x, intervals, codes)
         else:
-            self.cells[f"b{place}"] = Buckets.of(intervals.lows).expression(x, self.dialect)
-            self._join(place, table, f"t{place}.bucket = b{place} AND {x} >= t{place}.low AND {x} < t{place}.high")
+            table = interval_table(self._table_name(place), intervals, codes, self.dialect)
+            if self.dialect.has_arrays:
+                return self._in_arrays(place, x, table, codes)
+            if self.dialect.finds_place:
+                self._join(place, table, f"t{place}.place = {self.dialect.place(x, self.dialect.name_of(*table.name))}")
+            else:
+                self.cells[f"b{place}"] = Buckets.of(intervals.lows, *FOR_JOINS).expression(x, self.dialect)
+                within = f"{x} >= t{place}.low AND {x} < t{place}.high"
+                self._join(place, table, f"t{place}.bucket = b{place} AND {within}")
         for code in codes:
             rise = "" if intervals.slopes is None else f" + ({x} - t{place}.low) * t{place}.slope{code}"
             said[code] = f"t{place}.e{code}{rise}"
         return said
+
+    def _in_lists(self, place: int, x: str, intervals: Intervals, codes: Sequence[int]) -> None:
+        """Find the interval of a number, as ``t<place>``, by the list of the first intervals of buckets."""
+        buckets = Buckets.of(intervals.lows, *FOR_LISTS)
+        self.lists |= {f"f{place}": buckets.first_places(), f"v{place}": said_in(intervals, codes)}
+        self.steps[place] = buckets.steps()
+        self.cells |= {
+            f"b{place}": buckets.expression(x, self.dialect),
+            f"p{place}": self.dialect.item(f"f{place}", f"b{place}"),
+            f"t{place}": self.dialect.item(f"v{place}", f"p{place}_1"),
+        }
 
     def _in_arrays(self, place: int, x: str, table: ModelTable, codes: Sequence[int]) -> list[str | None]:
         """What numbers say, looked up in an array in which the numbers of an interval lie side by side."""
@@ -292,8 +320,8 @@ class _Writer:
     def _stages(self) -> str:
         """Write the steps of the query, each computed once; returns the name of the last."""
         kept = {f"k{place}": self.dialect.name_of(name) for place, name in enumerate(self.keep)}
-        cells, buckets, places, gaps = (
-            {alias: text for alias, text in self.cells.items() if alias[0] == letter} for letter in "xbpd"
+        cells, buckets, places, gaps, intervals = (
+            {alias: text for alias, text in self.cells.items() if alias[0] == letter} for letter in "xbpdt"
         )
         made = {**kept, **cells} or {"nothing": "1"}
         if self.arrays:
@@ -307,12 +335,36 @@ class _Writer:
             if more:
                 last = self._stage(name, last, carried, more, heavy)
                 carried += more
+            if name == "buckets" and self.lists:
+                table = ListTable(self._table_name(min(self.steps)), self.lists)
+                self.tables.append(table)
+                last = f"{last} CROSS JOIN {self.dialect.name_of(*table.name)}"
+                carried += [f"v{place}" for place in self.steps]
+        if self.lists:
+            last, carried = self._stepped(last, carried)
+            carried = [name for name in carried if name[0] not in "bpv"]  # the lists are needed no more
+            last = self._stage("intervals", last, carried, intervals)
+            carried += intervals
         if self.contrasts:
             last, held = self._contrast_stages(carried, last)
             carried += held
         scores = {f"s{code}": "\n      + ".join(terms) for code, terms in enumerate(self.sums)}
         last = self._stage("scores", "\n  ".join([last, *self.joins]), list(kept), scores)
         return self._decision_stages(list(kept), last)
+
+    def _stepped(self, last: str, carried: list[str]) -> tuple[str, list[str]]:
+        """Write the steps from the first interval of a bucket to that of a number, the longest first."""
+        for step in sorted({step for steps in self.steps.values() for step in steps}, reverse=True):
+            made = {}
+            for place, steps in self.steps.items():
+                if step in steps:
+                    at = f"p{place}" if step == steps[0] else f"p{place}_{2 * step}"
+                    ahead = self.dialect.item(f"v{place}", f"{at} + {step}")
+                    made[f"p{place}_{step}"] = f"{at} + CASE WHEN x{place} >= {ahead}.low THEN {step} ELSE 0 END"
+                    carried.remove(at)
+            last = self._stage(f"steps_{step}", last, carried, made)
+            carried += made
+        return last, carried
 
     def _array_stage(self) -> str:
         """Write the step whose only row holds the arrays of all columns; returns its name.
@@ -404,7 +456,7 @@ class _Writer:
 STAGES = frozenset(
     [
         *("cells", "buckets", "raw", "lowest", "finite", "tops", "held", "centred", "scores", "possible", "answers"),
-        *("bests", "odds", "places", "gaps", "arrays"),
+        *("bests", "odds", "places", "gaps", "arrays", "intervals", *(f"steps_{2**power}" for power in range(32))),
     ]
 )
 """The names of the steps: where the table itself is called so, they get another."""

@@ -38,7 +38,9 @@ class Dialect:
     fence : str
         What ends a stage so that it is computed once, and not copied into every place that names its columns.
     finds_place : bool
-        Whether a number finds its interval by a search, and not by a join on a bucket.
+        Whether a number finds its interval by a search, and not by its bucket.
+    has_lists : bool
+        Whether a bucket is a place in a list, and not a row to join.
     has_arrays : bool
         Whether the search finds a place in an array, from which all else is then read.
     empty_names : bool
@@ -64,6 +66,7 @@ class Dialect:
     least: str = "LEAST"
     fence: str = ""
     finds_place: bool = False
+    has_lists: bool = False
     has_arrays: bool = False
     empty_names: bool = False
 
@@ -144,6 +147,26 @@ class Dialect:
     def place(self, x: str, where: str) -> str:
         """The number of the interval that begins last at or before x, in a model table or in an array of beginnings."""
         raise NotImplementedError  # pragma: no cover
+
+    def list_of(self, kind: str) -> str:
+        """The type of a list."""
+        return f"{kind}[]"
+
+    def list_of_fields(self, names: Sequence[str]) -> str:
+        """The type of a list whose every item has a number under each of some names."""
+        return self.list_of(f"STRUCT({', '.join(f'{name} {self.double}' for name in names)})")
+
+    def list_from(self, text: str, kind: str) -> str:
+        """A list of numbers from a text in which commas part them."""
+        return f"CAST('[{text}]' AS {self.list_of(kind)})"
+
+    def side_by_side(self, lists: Sequence[str]) -> str:
+        """Several lists as one."""
+        return f"LIST_ZIP({', '.join(lists)})"
+
+    def item(self, items: str, place: str) -> str:
+        """The item at a place in a list, from 1 on; NULL beyond its end."""
+        return f"{items}[{place}]"
 
     def stage(self, name: str, source: str, carried: Sequence[str], made: Mapping[str, str], heavy: bool = True) -> str:
         """A step of the query: the columns of the step before that are carried on, and those that are made."""
@@ -259,7 +282,7 @@ def _lines(parts: Sequence[str]) -> str:
 
 
 DIALECTS: dict[str, Dialect] = {
-    "duckdb": DuckDB("duckdb", "DOUBLE", "BIGINT", "VARCHAR", "CAST('-Infinity' AS DOUBLE)"),
+    "duckdb": DuckDB("duckdb", "DOUBLE", "BIGINT", "VARCHAR", "CAST('-Infinity' AS DOUBLE)", has_lists=True),
     "postgres": PostgreSQL(
         "postgres",
         *("DOUBLE PRECISION", "BIGINT", "TEXT", "'-Infinity'::float8"),

@@ -19,10 +19,10 @@ ROWS_PER_JOB = 5000
 FARTHEST = 1e300
 """Numbers are held within so much, so that no difference of two overflows."""
 
-CROWDED = 8
-DEEPEST = 3
-BUCKETS_PER_KNOT = 2
-"""The range of a column's knots is cut in two, so many times at most, while a bucket holds more intervals than this."""
+FOR_LISTS = (3, 4, 8)
+FOR_JOINS = (8, 3, 2)
+"""The range of a column's knots is cut in two while a bucket holds more knots than the first number says, as often as
+the second says at most, and has so many buckets for each knot as the third says: few, where each is a row to join."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,43 @@ class ModelTable:
 
 
 def _spelled(cell: float) -> str:
-    """A number as Spark casts it from text."""
+    """A number as databases cast it from text."""
     return repr(cell).replace("inf", "Infinity")
+
+
+@dataclass(frozen=True)
+class ListTable:
+    """A table of one row, whose cells are lists: a query reads them by place, which is quicker than any join.
+
+    Parameters
+    ----------
+    name : tuple of str
+    lists : dict from column names to lists of whole numbers, or to dicts of lists side by side
+    """
+
+    name: tuple[str, ...]
+    lists: dict[str, IntArray | dict[str, FloatArray]]
+
+    def statements(self, dialect: Dialect) -> Iterator[str]:
+        """What creates and fills the table: from texts, as databases take long to read as many literals."""
+        name, types, cells = dialect.name_of(*self.name), [], []
+        for column, held in self.lists.items():
+            if isinstance(held, dict):
+                types.append(f"{column} {dialect.list_of_fields(list(held))}")
+                cells.append(dialect.side_by_side([_listed(part, dialect.double, dialect) for part in held.values()]))
+            else:
+                types.append(f"{column} {dialect.list_of('INT')}")
+                cells.append(_listed(held, "INT", dialect))
+        yield f"CREATE TABLE {name} ({', '.join(types)})"
+        yield f"INSERT INTO {name}\nSELECT\n{_lines(cells)}"
+
+
+def _listed(values: AnyArray, kind: str, dialect: Dialect) -> str:
+    return dialect.list_from(",".join(map(_spelled, values.tolist())), kind)
+
+
+def _lines(parts: Sequence[str]) -> str:
+    return ",\n".join(parts)
 
 
 def _row(row: tuple[Any, ...], dialect: Dialect) -> str:
@@ -131,18 +166,21 @@ def intervals_of(column: ColumnTable) -> Intervals:
     )
 
 
-def interval_table(name: tuple[str, ...], intervals: Intervals, codes: Sequence[int], dialect: Dialect) -> ModelTable:
-    """The intervals by place, or by the buckets that they touch."""
-    n_intervals = len(intervals.lows)
-    said = {f"e{code}": intervals.evidence[code] for code in codes}
+def said_in(intervals: Intervals, codes: Sequence[int]) -> dict[str, FloatArray]:
+    """What is read in an interval: where it begins, and the evidence for some of the classes and its slopes there."""
+    said = {"low": intervals.lows, **{f"e{code}": intervals.evidence[code] for code in codes}}
     if intervals.slopes is not None:
         said |= {f"slope{code}": intervals.slopes[code] for code in codes}
+    return said
+
+
+def interval_table(name: tuple[str, ...], intervals: Intervals, codes: Sequence[int], dialect: Dialect) -> ModelTable:
+    """The intervals by place, or by the buckets that they touch."""
+    said = said_in(intervals, codes)
     if dialect.finds_place:
-        parts: dict[str, AnyArray] = {"place": np.arange(n_intervals), "low": intervals.lows, **said}
-        return _table(name, parts, "place", dialect)
-    highs = np.append(intervals.lows[1:], np.inf)
-    buckets, places = Buckets.of(intervals.lows).touched()
-    parts = {"bucket": buckets, "low": intervals.lows[places], "high": highs[places]}
+        return _table(name, {"place": np.arange(len(intervals.lows)), **said}, "place", dialect)
+    buckets, places = Buckets.of(intervals.lows, *FOR_JOINS).touched()
+    parts: dict[str, AnyArray] = {"bucket": buckets, "high": np.append(intervals.lows[1:], np.inf)[places]}
     return _table(name, parts | {column: values[places] for column, values in said.items()}, "bucket, low", dialect)
 
 
@@ -163,36 +201,52 @@ class Segment:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Numbered cells of the range of some interval bounds, so that an interval is found by a join on equality.
+    """Numbered cells of the range of some interval bounds, from which an interval is found in a few steps.
 
     Parameters
     ----------
     lows : ndarray
         The bounds; the first is below all numbers.
     segments : sequence of Segment
-        They begin at bounds. Bucket 0 is for numbers before the second bound, bucket -1 for those from the last one on.
+        They begin at bounds. Bucket 1 is for numbers before the second bound, the last for those from the last one on.
     """
 
     lows: FloatArray
     segments: Sequence[Segment]
 
     @classmethod
-    def of(cls, lows: FloatArray) -> Buckets:
-        """Buckets that hold few intervals each."""
+    def of(cls, lows: FloatArray, crowded: int, deepest: int, per_knot: int) -> Buckets:
+        """Buckets that hold few bounds each."""
         segments: list[Segment] = []
-        _cut(lows[1:], DEEPEST, segments)
+        _cut(lows[1:], crowded, deepest, per_knot, segments)
         return cls(lows, segments)
+
+    @property
+    def last(self) -> int:
+        """The number of the last bucket."""
+        return self.segments[-1].base + self.segments[-1].size + 2
 
     def expression(self, x: str, dialect: Dialect) -> str:
         """The bucket of a number, as SQL."""
         first, last = (dialect.number(float(self.lows[place])) for place in (1, -1))
         inside = _searched(self.segments, x, dialect)
-        return f"CASE WHEN {x} < {first} THEN 0 WHEN {x} >= {last} THEN -1 ELSE {inside} END"
+        return f"CASE WHEN {x} < {first} THEN 1 WHEN {x} >= {last} THEN {self.last} ELSE {inside} END"
+
+    def first_places(self) -> IntArray:
+        """For each bucket the place, from 1 on, of the interval in which it begins."""
+        before = np.searchsorted(self._bucket(self.lows), np.arange(1, self.last + 1), side="left")
+        before[0], before[-1] = 1, len(self.lows)
+        return before
+
+    def steps(self) -> list[int]:
+        """So many places a number may be ahead of the first of its bucket: powers of two, whose sum is enough."""
+        held = int(np.bincount(self._bucket(self.lows))[2 : self.last].max(initial=1))
+        return [2**power for power in reversed(range(held.bit_length()))]
 
     def touched(self) -> tuple[IntArray, IntArray]:
         """Pairs of a bucket and an interval of which it holds a part."""
         first = self._bucket(self.lows)
-        last = np.maximum(np.append(self._bucket(np.nextafter(self.lows[1:], -np.inf)), -1), first)
+        last = np.maximum(np.append(self._bucket(np.nextafter(self.lows[1:], -np.inf)), self.last), first)
         n_buckets = last - first + 1
         places = np.repeat(np.arange(len(self.lows)), n_buckets)
         begins = np.cumsum(n_buckets) - n_buckets
@@ -206,21 +260,21 @@ class Buckets:
         scale = np.array([segment.scale for segment in self.segments])[place]
         base = np.array([segment.base for segment in self.segments])[place]
         found = base + np.floor((inside - starts[place]) * scale).astype(np.int64)
-        return np.where(x < self.lows[1], 0, np.where(x >= self.lows[-1], -1, found))
+        return np.where(x < self.lows[1], 1, np.where(x >= self.lows[-1], self.last, found))
 
 
-def _cut(knots: FloatArray, depth: int, segments: list[Segment]) -> None:
+def _cut(knots: FloatArray, crowded: int, depth: int, per_knot: int, segments: list[Segment]) -> None:
     """Append the segments of some knots, cut in two at the middle one while some bucket is crowded."""
-    base = 1 if not segments else segments[-1].base + segments[-1].size + 2
+    base = 2 if not segments else segments[-1].base + segments[-1].size + 2
     width = float(knots[-1] - knots[0])
-    n_buckets = BUCKETS_PER_KNOT * len(knots)
+    n_buckets = per_knot * len(knots)
     scale = n_buckets / width if width > 0 and np.isfinite(n_buckets / width) else 0.0
-    if depth and len(knots) > 2 * CROWDED:
+    if depth and len(knots) > 2 * crowded:
         cells = np.floor((knots - knots[0]) * scale).astype(np.int64)
-        if np.bincount(cells).max() > CROWDED:
+        if np.bincount(cells).max() > crowded:
             middle = len(knots) // 2
-            _cut(knots[: middle + 1], depth - 1, segments)
-            _cut(knots[middle:], depth - 1, segments)
+            _cut(knots[: middle + 1], crowded, depth - 1, per_knot, segments)
+            _cut(knots[middle:], crowded, depth - 1, per_knot, segments)
             return
     segments.append(Segment(float(knots[0]), scale, base, n_buckets))
 
