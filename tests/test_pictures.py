@@ -3,8 +3,9 @@
 To draw them again after a change: ``NAIVELY_WRITE_PICTURES=1 pytest tests/test_pictures.py``, and look at them.
 
 Text, the number of things drawn and where each of them lies are compared, not bytes: those depend on the versions of
-matplotlib and of the libraries below it. Under another minor version of matplotlib than that which drew a picture only
-its text is compared.
+matplotlib and of the libraries below it. A decimal may differ by one in its last digit: the last bits of sums differ from
+processor to processor, and a number may lie where it is rounded either way. Under another minor version of matplotlib
+than that which drew a picture only its text is compared.
 """
 
 import os
@@ -27,6 +28,10 @@ AGAIN = "If that is intended: NAIVELY_WRITE_PICTURES=1 pytest tests/test_picture
 LARGEST = 60_000
 NEAR = 2.0
 """How far, in points of a picture some 340 wide, an edge may be from where it was."""
+
+NEAR_OF = {"reliability": 10.0}
+"""How far it may be where more moves: "auto" stops weighing where little is gained, at probabilities that differ by some 2e-4
+from processor to processor, and of the 77 rows of a bin one may then be in the next, and a point 8 points lower."""
 
 STYLE = {
     "svg.fonttype": "none",
@@ -80,6 +85,37 @@ def texts(root):
     return [element.text for element in root.iter() if element.tag.endswith("}text")]
 
 
+DECIMAL = re.compile(r"\d+\.\d+")
+
+
+def same_text(new, old):
+    """Whether all words are the same, and decimals have as many digits and differ by at most one in the last."""
+    new, old = "\n".join(new), "\n".join(old)
+    if DECIMAL.sub("", new) != DECIMAL.sub("", old):
+        return False
+    pairs = zip(DECIMAL.findall(new), DECIMAL.findall(old), strict=True)
+    return all(
+        len(one.partition(".")[2]) == len(other.partition(".")[2])
+        and abs(int(one.replace(".", "")) - int(other.replace(".", ""))) <= 1
+        for one, other in pairs
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "same"),
+    [
+        (["error 0.036", "7 rows"], ["error 0.035", "7 rows"], True),
+        (["error 0.037"], ["error 0.035"], False),
+        (["error 0.36"], ["error 0.036"], False),
+        (["8 rows"], ["7 rows"], False),
+        (["error 0.035"], ["loss 0.035"], False),
+        (["0.1"], ["0.1", "0.2"], False),
+    ],
+)
+def test_texts_are_the_same_but_for_rounding(new, old, same):
+    assert same_text(new, old) is same
+
+
 def creator(root):
     return next(element[0][0].text for element in root.iter() if element.tag.endswith("}creator"))
 
@@ -116,14 +152,16 @@ def test_the_picture_is_what_the_code_draws(draw, tmp_path):
     assert committed.exists(), f"docs/pictures/{committed.name} is not there. {AGAIN}"
     assert committed.stat().st_size < LARGEST
     old, new = (ElementTree.parse(path).getroot() for path in (committed, tmp_path / "new.svg"))
-    assert texts(new) == texts(old), f"{committed.name}: the text has changed. {AGAIN}"
+    assert same_text(texts(new), texts(old)), f"{committed.name}: the text has changed. {AGAIN}"
     assert old.get("viewBox") == new.get("viewBox")
     if creator(old) != creator(new):
         return
     before, after = boxes(old), boxes(new)
     assert [kind for kind, *_ in after] == [kind for kind, *_ in before], f"{committed.name} has other parts. {AGAIN}"
     moved = farthest(before, after)
-    assert moved <= NEAR, f"{committed.name}: something moved by {moved:.1f} points. {AGAIN}"
+    assert moved <= NEAR_OF.get(draw.__name__, NEAR), (
+        f"{committed.name}: something moved by {moved:.1f} points. {AGAIN}"
+    )
 
 
 def test_the_terminal_shows_what_the_commands_print(tmp_path, monkeypatch):
