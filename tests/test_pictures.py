@@ -3,9 +3,9 @@
 To draw them again after a change: ``NAIVELY_WRITE_PICTURES=1 pytest tests/test_pictures.py``, and look at them.
 
 Text, the number of things drawn and where each of them lies are compared, not bytes: those depend on the versions of
-matplotlib and of the libraries below it. A decimal may differ by one in its last digit: the last bits of sums differ from
-processor to processor, and a number may lie where it is rounded either way. Under another minor version of matplotlib
-than that which drew a picture only its text is compared.
+matplotlib and of the libraries below it. A decimal may differ by one in its last digit: the last bits of sums differ
+from processor to processor, and a number may lie where it is rounded either way. Under another minor version of
+matplotlib than that which drew a picture only its text is compared.
 """
 
 import os
@@ -30,8 +30,8 @@ NEAR = 2.0
 """How far, in points of a picture some 340 wide, an edge may be from where it was."""
 
 NEAR_OF = {"reliability": 10.0}
-"""How far it may be where more moves: "auto" stops weighing where little is gained, at probabilities that differ by some 2e-4
-from processor to processor, and of the 77 rows of a bin one may then be in the next, and a point 8 points lower."""
+"""How far it may be where more moves: "auto" stops weighing where little is gained, at probabilities that differ by
+some 2e-4 from processor to processor; one of the 77 rows of a bin may then be in the next, a point 8 points lower."""
 
 STYLE = {
     "svg.fonttype": "none",
