@@ -8,7 +8,7 @@ records that wait (`naively._export.running`) or, where a new record changes mor
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -146,12 +146,12 @@ def _plain_keys(
         if shape not in known.shapes:
             known.shapes[shape] = _number_places(model, state, shape)
         last, places = known.last[0] = shape, known.shapes[shape]
-    if places is None or not isinstance(label, Hashable) or label not in known.classes:
+    if places is None:
         return None
     numbers = cells if len(places) == len(cells) else [cells[place] for place in places]
     try:
-        usual = hypot(*numbers) < LARGEST_NUMBER  # which is not so if one of them is not a number
-    except OverflowError:  # whole numbers beyond all floats
+        usual = label in known.classes and hypot(*numbers) < LARGEST_NUMBER  # not so of NaN
+    except (OverflowError, TypeError):  # whole numbers beyond all floats; a label that cannot be looked up
         usual = False
     return last[0] if usual else None
 
