@@ -120,6 +120,7 @@ def memory_bandwidth(scale: Scale) -> float:
 def run_process(arguments: list[str], variables: Mapping[str, str] | None = None) -> str:
     """Run a process to its end and give what it printed."""
     environment = {**os.environ, **(variables or {})}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what pip installs is compiled: so are we
     return subprocess.run(arguments, env=environment, check=True, capture_output=True, text=True).stdout
 
 
