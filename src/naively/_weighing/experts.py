@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Protocol
 
@@ -25,9 +25,16 @@ from naively._weighing.pool import temper, tempered
 from naively._weighing.terms import Column, take_rows
 from naively._weighing.weights import scores
 from naively.families._curves import Curve, Curves
-from naively.typing import FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 MOST_GAUSSIAN_COLUMNS = 256
+
+MOST_MATRIX_CELLS = 1 << 21
+"""Cells that the matrices of all classes may have in the joint Gaussian (16 MB, of which a fit holds several)."""
+
+MOST_ANSWERS = 1 << 21
+"""Left-out answers (rows x classes) that an expert may give (16 MB). Where all learnt rows would take more, only those
+are asked on which the additive weights were fitted, and nothing is boosted, since every partition asks all rows."""
 
 
 class Expert(Protocol):
@@ -84,15 +91,12 @@ class LearntRows:
         Their classes, weights and folds.
     removed : ndarray (rows,)
         What one occurrence of each row gives to sums of their weights.
-    of_additive : ndarray
-        Those on which the weights of the additive model were fitted, in its order.
     """
 
     additive: AdditiveModel
     columns: list[Column]
     rows: FittedRows
     removed: FloatArray
-    of_additive: IntArray
 
     @property
     def target(self) -> IntArray:
@@ -110,9 +114,38 @@ class LearntRows:
         return self.rows.folds
 
     @property
+    def all_asked(self) -> bool:
+        """Whether experts answer for every row."""
+        return len(self.target) * len(self.additive.log_prior) <= MOST_ANSWERS
+
+    @cached_property
+    def is_asked(self) -> AnyArray:
+        """Which of the rows experts answer for (rows,)."""
+        return np.isin(self.rows.rows, self.additive.loo.rows) | self.all_asked
+
+    @cached_property
+    def asked(self) -> LearntRows:
+        """The rows that experts answer for, each by what did not learn it: the pool is fitted on these."""
+        chosen = np.flatnonzero(self.is_asked)
+        if len(chosen) == len(self.target):
+            return self
+        rows = FittedRows(**{part.name: getattr(self.rows, part.name)[chosen] for part in fields(FittedRows)})
+        return LearntRows(self.additive, take_rows(self.columns, chosen), rows, self.removed[chosen])
+
+    @property
+    def of_additive(self) -> IntArray:
+        """Those on which the weights of the additive model were fitted, in its order."""
+        return np.searchsorted(self.rows.rows, self.additive.loo.rows)
+
+    @property
     def additive_expert(self) -> AdditiveExpert:
         """The additive model."""
         return AdditiveExpert(self.additive.scores)
+
+    @cached_property
+    def log_prior(self) -> FloatArray:
+        """The log-prior (rows, classes) without each row."""
+        return self.additive.prior.without(self.rows.codes, self.rows.removed).T
 
     @cached_property
     def design(self) -> Design:
@@ -135,12 +168,14 @@ class LearntRows:
 
         The weights of the model were fitted on some of the rows: these are answered by weights of the other folds.
         """
-        log_proba = np.asarray(log_softmax(scores(self.design, self.additive.fitted).T, axis=1))
         loo = self.additive.loo
         first, n_parts = np.unique(loo.rows, return_index=True, return_counts=True)[1:]
         of_row = np.add.reduceat(loo.log_posterior, first, axis=0) / n_parts[:, None]
         place = np.searchsorted(loo.rows[first], self.rows.rows)
         known = loo.rows[first][np.minimum(place, len(first) - 1)] == self.rows.rows
+        if known.all():
+            return np.asarray(log_softmax(of_row[place], axis=1))
+        log_proba = np.asarray(log_softmax(scores(self.design, self.additive.fitted).T, axis=1))
         log_proba[known] = log_softmax(of_row[place[known]], axis=1)
         return log_proba
 
@@ -160,13 +195,7 @@ def learnt_rows(
     weights : ndarray
         What the kept rows count.
     """
-    return LearntRows(
-        additive,
-        take_rows(columns, rows.rows),
-        rows,
-        weights[rows.rows] / rows.occurrences,
-        np.searchsorted(rows.rows, additive.loo.rows),
-    )
+    return LearntRows(additive, take_rows(columns, rows.rows), rows, weights[rows.rows] / rows.occurrences)
 
 
 @dataclass(frozen=True)
@@ -187,7 +216,10 @@ class GaussianExpert:
 
 
 def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
-    """A joint Gaussian of the numeric columns that vary and may bend; None without any, or with too many."""
+    """A joint Gaussian of the numeric columns that vary and may bend; None without any, or with too many.
+
+    It learns all rows, and answers for those that are asked.
+    """
     changes = {
         index: change
         for index, (kind, values) in enumerate(learnt.columns)
@@ -195,31 +227,34 @@ def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
         and index not in learnt.additive.monotone
         and (change := normal_scores(values, learnt.weights)) is not None
     }
-    if not 0 < len(changes) <= MOST_GAUSSIAN_COLUMNS:
+    n_classes, asked = len(learnt.additive.log_prior), learnt.asked
+    if not 0 < len(changes) <= MOST_GAUSSIAN_COLUMNS or n_classes * len(changes) ** 2 > MOST_MATRIX_CELLS:
         return None
     chosen, rescalings = np.array(list(changes), dtype=np.int64), tuple(changes.values())
     rescaled = rescale(rescalings, [learnt.columns[index][1] for index in chosen])
-    other_scores, scorer = _other_columns(learnt)
-    n_classes = len(learnt.additive.log_prior)
     moments = count_moments(rescaled, learnt.target, n_classes, learnt.weights)
-    some = learnt.of_additive
+    rescaled, (other_scores, scorer) = rescaled[learnt.is_asked], _other_columns(asked)
+    some = asked.of_additive
+    some = some[:: 1 + len(some) * n_classes // MOST_ANSWERS]
     model = choose_joint_gaussian(
-        moments, rescaled[some], learnt.target[some], learnt.weights[some], learnt.removed[some], other_scores[some]
+        moments, rescaled[some], asked.target[some], asked.weights[some], asked.removed[some], other_scores[some]
     )
-    left_out = model.loo_scores(rescaled, learnt.target, learnt.removed) + other_scores
-    temperature, log_proba = temper(left_out, learnt.target, learnt.weights)
+    left_out = model.loo_scores(rescaled, asked.target, asked.removed) + other_scores
+    temperature, log_proba = temper(left_out, asked.target, asked.weights)
     return GaussianExpert(chosen, rescalings, model, scorer, temperature), log_proba
 
 
-def _other_columns(learnt: LearntRows) -> tuple[FloatArray, Reweighted]:
-    """The tempered evidence of all terms but the free numbers: of the learnt rows, and a scorer of new ones."""
-    model, design = learnt.additive, learnt.design
-    n_classes = len(model.log_prior)
-    weight = min(1.0, model.loo.temperature) * design.counted * ~model.free_numeric_weights
+def _other_columns(asked: LearntRows) -> tuple[FloatArray, Reweighted]:
+    """The tempered evidence of all terms but the free numbers: of the rows asked, and a scorer of new ones."""
+    model, n_classes = asked.additive, len(asked.additive.log_prior)
+    weight = min(1.0, model.loo.temperature) * model.loo.design.counted * ~model.free_numeric_weights
     scorer = model.reweighted(
         0.0,
         np.zeros(n_classes),
         np.repeat(weight[None], n_classes, axis=0),
-        np.zeros((n_classes, design.effects.shape[1])),
+        np.zeros((n_classes, model.loo.effects.shape[1])),
     )
-    return (design.evidence @ weight.astype(design.evidence.dtype)).T, scorer
+    if not weight.any():
+        return np.zeros((len(asked.target), n_classes)), scorer
+    evidence = asked.design.evidence
+    return (evidence @ weight.astype(evidence.dtype)).T, scorer

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from naively._weighing.softmax import log_loss
 from naively._weighing.terms import Column
 from naively._weighing.trees import NOT_MONOTONE, Features, Trees, joined_trees, monotone_values, side_by_side
 from naively.engines._threads import in_order
@@ -30,6 +29,10 @@ SHRINKAGES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 SMALLEST_PARENT = 1.0
 """A node is cut only if it has more rows than this share of those by which the next nodes are drawn to it."""
+
+MOST_VALUES = 1 << 26
+"""Numbers that the nodes of all trees may hold for all classes (256 MB in a model), were each leaf as small as may be.
+Where more would be needed leaves have more rows, so that there are fewer nodes."""
 
 LEAST_ROWS = 20
 """With fewer kept rows no trees are grown."""
@@ -71,18 +74,21 @@ def fit_forest(
     target: IntArray,
     weights: FloatArray,
     folds: IntArray,
+    is_asked: AnyArray,
     prior: FloatArray,
     floor: float,
     n_threads: int,
     monotone: Mapping[int, int] = NOT_MONOTONE,
 ) -> tuple[ForestExpert, FloatArray]:
-    """Grow the forest, and answer for each row by the trees that did not see it.
+    """Grow the forest, and answer for each row that is asked by the trees that did not see it.
 
     Parameters
     ----------
     features, table : Features, ndarray (rows, features)
         How columns are read, and the kept rows so read, numbers by rank.
     target, weights, folds : ndarray (rows,)
+    is_asked : bool ndarray (rows,)
+        The rows to answer for.
     prior, floor
         See `ForestExpert`.
     n_threads : int
@@ -94,22 +100,27 @@ def fit_forest(
     numbers = [fold for fold in range(FOLDS) if (folds == fold).any()]
     groups = list(
         in_order(
-            lambda fold: _grow(filled, target, weights, folds == fold, fold, len(prior), signs), numbers, n_threads
+            lambda fold: _grow(filled, target, weights, folds == fold, is_asked, fold, len(prior), signs),
+            numbers,
+            n_threads,
         )
     )
-    shrinkage = min(SHRINKAGES, key=lambda rows: _loss(groups, target, weights, prior, floor, rows))
-    left_out = np.empty((len(target), len(prior)))
+    shrinkage = min(
+        SHRINKAGES, key=lambda rows: sum(group.asked_loss(rows, target, weights, prior, floor) for group in groups)
+    )
+    left_out, place = np.empty((np.count_nonzero(is_asked), len(prior))), np.cumsum(is_asked) - 1
     parts = []
-    for group in groups:
+    while groups:  # each of which is large
+        group = groups.pop(0)
         trees = group.joined(shrinkage)
-        parts.append(trees)
-        left_out[group.held_out] = group.held_out_sums(shrinkage)
-        parted = group.held_out & missing.any(axis=1)
+        parts.append(replace(trees, values=trees.values / np.float32(len(numbers) * TREES_PER_FOLD)))
+        left_out[place[group.asked]] = group.asked_sums(shrinkage)
+        parted = group.asked & missing.any(axis=1)
         if parted.any():
-            left_out[parted] = trees.total(table[parted].astype(np.float64))
-    trees = side_by_side(parts)
-    trees = features.cut_numbers(replace(trees, values=trees.values / np.float32(len(trees.roots))))
-    return ForestExpert(features, trees, prior, floor), floored_log(left_out, prior, floor)
+            left_out[place[parted]] = trees.total(table[parted].astype(np.float64))
+    return ForestExpert(features, features.cut_numbers(side_by_side(parts)), prior, floor), floored_log(
+        left_out, prior, floor
+    )
 
 
 @dataclass(frozen=True)
@@ -118,8 +129,8 @@ class Group:
 
     Parameters
     ----------
-    held_out : bool ndarray (rows,)
-        The rows of the fold.
+    asked : bool ndarray (rows,)
+        The rows of the fold that are asked.
     trees : list
         Trees of scikit-learn.
     order, parents : ndarray (nodes,)
@@ -129,12 +140,12 @@ class Group:
     totals, proba : ndarray (nodes,), (nodes, classes)
         The weight of the rows in each node, and how it is shared by the classes.
     leaves : list of ndarray
-        Where, among the nodes, the rows of the fold end in each tree.
+        Where, among the nodes, the rows that are asked end in each tree.
     signs : ndarray (features,)
         Which features are monotone: see `Features.signs`.
     """
 
-    held_out: AnyArray
+    asked: AnyArray
     trees: list[Any]
     order: IntArray
     parents: IntArray
@@ -167,15 +178,28 @@ class Group:
         kept: AnyArray = self.totals[self.parents] > SMALLEST_PARENT * shrinkage
         return np.asarray(kept | (self.parents == np.arange(len(kept))))
 
-    def held_out_sums(self, shrinkage: float) -> FloatArray:
-        """The sums of the trees' class probabilities of the rows of the fold (rows, classes)."""
-        proba, kept, ends = self.drawn(shrinkage), self.kept(shrinkage), np.arange(len(self.order))
-        for level in self.levels:
-            ends[level] = np.where(kept[level], ends[level], ends[self.parents[level]])
-        sums = np.zeros((np.count_nonzero(self.held_out), proba.shape[1]))
+    def asked_sums(self, shrinkage: float) -> FloatArray:
+        """The sums of the trees' class probabilities of the rows that are asked (rows, classes)."""
+        proba, ends = self.drawn(shrinkage), self._ends(shrinkage)
+        sums = np.zeros((np.count_nonzero(self.asked), proba.shape[1]))
         for leaves in self.leaves:
             sums += proba[ends[leaves]]
         return sums
+
+    def asked_loss(
+        self, shrinkage: float, target: IntArray, weights: FloatArray, prior: FloatArray, floor: float
+    ) -> float:
+        """The log-loss of the rows that are asked: of all classes it needs their own alone."""
+        proba, ends, own = self.drawn(shrinkage), self._ends(shrinkage), target[self.asked]
+        mean = sum(proba[ends[leaves], own] for leaves in self.leaves) / len(self.leaves)
+        return -float(weights[self.asked] @ np.log((1.0 - floor) * mean + floor * prior[own]))
+
+    def _ends(self, shrinkage: float) -> IntArray:
+        """The node itself, or where it is not kept the one above it that is."""
+        kept, ends = self.kept(shrinkage), np.arange(len(self.order))
+        for level in self.levels:
+            ends[level] = np.where(kept[level], ends[level], ends[self.parents[level]])
+        return ends
 
     def joined(self, shrinkage: float) -> Trees:
         """The trees side by side, without the nodes that are not kept."""
@@ -189,6 +213,7 @@ def _grow(
     target: IntArray,
     weights: FloatArray,
     held_out: AnyArray,
+    is_asked: AnyArray,
     fold: int,
     n_classes: int,
     signs: IntArray,
@@ -198,8 +223,14 @@ def _grow(
     learnt = ~held_out if not held_out.all() else held_out
     rows, classes, weight = filled[learnt], target[learnt], weights[learnt]
     first, constraints = fold * TREES_PER_FOLD, signs if signs.any() else None
+    least_rows = _least_rows_of_a_leaf(len(rows), n_classes)
     trees = [
-        ExtraTreeClassifier(max_features=SHARE_OF_FEATURES, random_state=first + number, monotonic_cst=constraints)
+        ExtraTreeClassifier(
+            max_features=SHARE_OF_FEATURES,
+            min_samples_leaf=least_rows,
+            random_state=first + number,
+            monotonic_cst=constraints,
+        )
         .fit(rows, classes, sample_weight=weight, check_input=False)
         .tree_
         for number in range(TREES_PER_FOLD)
@@ -211,9 +242,15 @@ def _grow(
     proba = np.zeros((len(order), n_classes))
     proba[:, np.unique(classes)] = known
     totals = np.concatenate([tree.weighted_n_node_samples for tree in trees])[order]
-    asked, starts = filled[held_out], _starts(trees)
-    leaves = [position[start + tree.apply(asked)] for start, tree in zip(starts.tolist(), trees, strict=True)]
-    return Group(held_out, trees, order, parents, levels, totals, proba, leaves, signs)
+    asked, starts = held_out & is_asked, _starts(trees)
+    ends = [tree.apply(filled[asked]) for tree in trees]
+    leaves = [position[start + end] for start, end in zip(starts.tolist(), ends, strict=True)]
+    return Group(asked, trees, order, parents, levels, totals, proba, leaves, signs)
+
+
+def _least_rows_of_a_leaf(n_rows: int, n_classes: int) -> int:
+    """As many as keep the values of all trees within bounds: a tree has two nodes for each of its leaves, but one."""
+    return -(-2 * n_rows * n_classes * FOLDS * TREES_PER_FOLD // MOST_VALUES)
 
 
 def _starts(trees: Sequence[Any]) -> IntArray:
@@ -236,20 +273,3 @@ def _by_level(trees: Sequence[Any]) -> tuple[IntArray, IntArray, list[slice]]:
         parents.append(np.concatenate([at, at]))
         levels.append(slice(done, done + 2 * len(front)))
     return np.concatenate(orders), np.concatenate(parents), levels
-
-
-def _loss(
-    groups: Sequence[Group],
-    target: IntArray,
-    weights: FloatArray,
-    prior: FloatArray,
-    floor: float,
-    shrinkage: float,
-) -> float:
-    """The log-loss of the rows, each by the group that did not see it."""
-    return sum(
-        log_loss(
-            floored_log(group.held_out_sums(shrinkage), prior, floor), target[group.held_out], weights[group.held_out]
-        )
-        for group in groups
-    )

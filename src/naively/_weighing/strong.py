@@ -128,54 +128,35 @@ def fit_strong(
     n_threads : int
     """
     learnt = learnt_rows(additive, columns, rows, weights)
-    prior, floor = np.exp(additive.log_prior), floor_share(len(learnt.target))
+    asked, prior, floor = learnt.asked, np.exp(additive.log_prior), floor_share(len(learnt.target))
     features = plan_features(learnt.columns, n_labels, _column_strengths(additive, learnt), names)
     has_trees = features.count > 0 and len(learnt.target) >= LEAST_ROWS and len(np.unique(learnt.target)) > 1
     table = features.table(learnt.columns if has_trees else take_rows(learnt.columns, slice(0)))
+    boosts, monotone = has_trees and learnt.all_asked, additive.monotone
+    grown_on = (learnt.target, learnt.weights, learnt.folds)
     fitted: list[FittedExpert | None] = [
-        (learnt.additive_expert, learnt.additive_log_proba),
+        (learnt.additive_expert, asked.additive_log_proba),
         fit_gaussian(learnt),
-        fit_forest(
-            features,
-            table.ranks,
-            learnt.target,
-            learnt.weights,
-            learnt.folds,
-            prior,
-            floor,
-            n_threads,
-            additive.monotone,
-        )
+        fit_forest(features, table.ranks, *grown_on, learnt.is_asked, prior, floor, n_threads, monotone)
         if has_trees
         else None,
-        fit_boosted_expert(
-            features, table, learnt.target, learnt.weights, learnt.folds, np.log(prior), n_threads, additive.monotone
-        )
-        if has_trees
-        else None,
-        fit_words(learnt),
+        fit_boosted_expert(features, table, *grown_on, np.log(prior), n_threads, monotone) if boosts else None,
+        fit_words(asked),
     ]
     experts = [one for one in fitted if one is not None]
     log_probas = [log_proba for _, log_proba in experts]
-    pool = fit_log_pool(log_probas, learnt.target, learnt.weights)
+    pool = fit_log_pool(log_probas, asked.target, asked.weights)
     left_out, trees = pool.log_proba(log_probas), None
-    if has_trees:
+    if boosts:
         trees, left_out = fit_boosted_cells(
-            features,
-            table,
-            learnt.target,
-            learnt.weights,
-            learnt.folds,
-            left_out,
-            n_threads=n_threads,
-            monotone=additive.monotone,
+            features, table, *grown_on, left_out, n_threads=n_threads, monotone=monotone
         )
     boosted = None if trees is None else BoostedCells(features, trees)
-    left_out, log_prior = np.asarray(log_softmax(left_out, axis=1)), learnt.design.log_prior.T
-    share = believed(left_out, log_prior, learnt.target, learnt.weights, n_fitted=len(experts) + len(prior))
-    left_out = floor_log_proba(drawn_to_prior(left_out, log_prior, share), prior, floor)
+    left_out = np.asarray(log_softmax(left_out, axis=1))
+    share = believed(left_out, asked.log_prior, asked.target, asked.weights, n_fitted=len(experts) + len(prior))
+    left_out = floor_log_proba(drawn_to_prior(left_out, asked.log_prior, share), prior, floor)
     return StrongModel(
-        tuple(expert for expert, _ in experts), pool, boosted, prior, floor, share, left_out[learnt.of_additive]
+        tuple(expert for expert, _ in experts), pool, boosted, prior, floor, share, left_out[asked.of_additive]
     )
 
 

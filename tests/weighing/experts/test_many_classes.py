@@ -1,0 +1,68 @@
+"""The recipe "strong" with very many classes: what its experts hold is bounded, and what they answer is right."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naively import NaiveBayes
+from naively._weighing import experts, forest
+from naively.recipes import ALL_WAYS, Recipe, Tempering
+
+N_CLASSES = 40
+
+
+def clusters(seed: int, n_rows: int = 1200) -> tuple[np.ndarray, np.ndarray]:
+    """Rows around a mean of each class."""
+    means = np.random.default_rng(0).normal(size=(N_CLASSES, 4))
+    random = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(N_CLASSES), random.integers(0, N_CLASSES, n_rows - N_CLASSES)])
+    return means[y] + 0.3 * random.normal(size=(n_rows, 4)), y
+
+
+def fitted() -> NaiveBayes:
+    """A model whose additive weights are fitted on some of the rows."""
+    return NaiveBayes(Recipe(tempering=Tempering(ALL_WAYS, rows=200), pooled=True)).fit(*clusters(1))
+
+
+def loss(model: NaiveBayes) -> float:
+    X, y = clusters(2)
+    return -float(model.predict_log_proba(X)[np.arange(len(y)), y].mean())
+
+
+@given(st.integers(1, 10**6), st.integers(2, 10**5))
+def test_the_values_of_the_forest_are_within_bounds(n_rows: int, n_classes: int) -> None:
+    """A tree has at most a leaf for every so many rows, and a node less above them; one node it always has."""
+    least = forest._least_rows_of_a_leaf(n_rows, n_classes)
+    most_nodes = max(1, 2 * (n_rows // least) - 1)
+    each = n_classes * forest.FOLDS * forest.TREES_PER_FOLD
+    assert most_nodes * each <= max(forest.MOST_VALUES, each)
+    if 2 * n_rows * each <= forest.MOST_VALUES:
+        assert least == 1
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")  # they do: that is the case in question
+def test_what_experts_hold_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = fitted()._estimated()[0].model
+    assert {"forest", "boosted trees"} <= {expert.name for expert in free.experts}
+    n_free = next(one.trees.values.size for one in free.experts if one.name == "forest")
+    monkeypatch.setattr(experts, "MOST_ANSWERS", 10_000)
+    monkeypatch.setattr(forest, "MOST_VALUES", n_free // 4)
+    bounded = fitted()._estimated()[0].model
+    assert [expert.name for expert in bounded.experts] == ["additive", "joint Gaussian", "forest"]
+    assert bounded.boosted is None
+    assert bounded.experts[2].trees.values.size <= n_free // 4
+    monkeypatch.setattr(experts, "MOST_MATRIX_CELLS", N_CLASSES * 4**2 - 1)
+    assert [expert.name for expert in fitted()._estimated()[0].model.experts] == ["additive", "forest"]
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
+def test_few_left_out_answers_pool_experts_that_learnt_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = loss(fitted())
+    monkeypatch.setattr(experts, "MOST_ANSWERS", 10_000)
+    model = fitted()
+    few = model._estimated()[0]
+    assert few.model.experts[1].model.moments.weights.sum() == pytest.approx(1200)
+    assert len(few.model.left_out) == len(few.left_out.codes) < 400
+    assert loss(model) < whole + 0.1
+    assert abs(model.calibration_.log_loss - loss(model)) < 0.15
