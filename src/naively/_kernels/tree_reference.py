@@ -16,6 +16,14 @@ LEAST_SHARE = 1 / 64
 FEATURE_BITS = 32
 """Of the link of a node, the lower bits say which feature it asks for, the upper ones which node lies to the right."""
 
+MOST_LEAVES = 16
+"""Trees with no more are small: their leaves are the bits of one number."""
+
+ALL_LEAVES = (1 << MOST_LEAVES) - 1
+
+DE_BRUIJN = 0x09AF
+"""The powers of two up to 2 ** 15, times this, differ in the bits 12 to 15: they tell which bit is set."""
+
 BLOCK_PATHS = 1 << 18
 """Pairs of a row and a tree that go down at once."""
 

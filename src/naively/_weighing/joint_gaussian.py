@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
@@ -143,6 +144,19 @@ def prior_scale(moments: JointMoments) -> PriorScale:
     return PriorScale(np.maximum(variances, 0.0), degrees)
 
 
+class Missing(NamedTuple):
+    """Which cells of rows are missing: None if none is; and how many are known, of each row or of all alike."""
+
+    cells: AnyArray | None
+    n_known: IntArray | int
+
+    @classmethod
+    def of(cls, rescaled: FloatArray) -> Missing:
+        """The missing cells of rows (rows, columns)."""
+        cells = np.isnan(rescaled)
+        return cls(cells, (~cells).sum(axis=1)) if cells.any() else cls(None, rescaled.shape[1])
+
+
 @dataclass(frozen=True)
 class JointGaussian:
     """The predictive densities of all classes for one strength of the prior.
@@ -173,12 +187,12 @@ class JointGaussian:
     def scores(self, rescaled: FloatArray) -> FloatArray:
         """Log prior plus log predictive density of the known cells (rows, classes)."""
         prior = self.moments.weights + PRIOR_PSEUDO_COUNT
-        missing = np.isnan(rescaled)
+        missing = Missing.of(rescaled)
         scores = np.empty((len(rescaled), len(prior)))
         for label in range(len(prior)):
             shift, log_determinant = self._completed(label, rescaled, missing)
             distance = np.einsum("ni,ni->n", shift @ self.inverses[label], shift)
-            scores[:, label] = self._log_density(self.row_weights[label], log_determinant, distance, missing)
+            scores[:, label] = self._log_density(self.row_weights[label], log_determinant, distance, missing.n_known)
         scores += np.log(prior / prior.sum())
         return scores
 
@@ -188,7 +202,7 @@ class JointGaussian:
         The row leaves its class' scatter and the pooled one, hence every class' scale matrix: a rank-one downdate for
         the other classes, two for its own. Exact for rows without missing cells.
         """
-        missing, learnt = np.isnan(rescaled), np.nan_to_num(rescaled)
+        missing, learnt = Missing.of(rescaled), np.nan_to_num(rescaled)
         n_rows, n_classes = len(rescaled), len(self.row_weights)
         rest = self.moments.weights[target] - weights
         single = rest <= 1e-9
@@ -218,28 +232,31 @@ class JointGaussian:
             own_leverage = _below_one(own_weight * size)
             distance[own] += own_weight * cross**2 / (1.0 - own_leverage)
             log_determinant[own] += np.log1p(-own_leverage)
-            scores[:, label] = self._log_density(behind, log_determinant, distance, missing)
+            scores[:, label] = self._log_density(behind, log_determinant, distance, missing.n_known)
         prior = np.repeat(self.moments.weights[None] + PRIOR_PSEUDO_COUNT, n_rows, axis=0)
         prior[np.arange(n_rows), target] -= weights
         scores += np.log(prior / prior.sum(axis=1, keepdims=True))
         return scores
 
-    def _completed(self, label: int, rescaled: FloatArray, missing: AnyArray) -> tuple[FloatArray, FloatArray]:
+    def _completed(self, label: int, rescaled: FloatArray, missing: Missing) -> tuple[FloatArray, FloatArray | float]:
         """Rows less the centre of a class, and the log-determinant of the scale matrix of their known cells.
 
         A missing cell is set to its conditional mean: with it the distance in all columns is that in the known ones.
         With K the inverse of the scale matrix S, log det S[known] = log det S + log det K[missing].
         """
         inverse = self.inverses[label]
-        shift = np.where(missing, 0.0, rescaled - self.centres[label])
+        shift = rescaled - self.centres[label]
+        if missing.cells is None:
+            return shift, float(self.log_determinants[label])
+        shift[missing.cells] = 0.0
         log_determinant = np.full(len(rescaled), self.log_determinants[label])
-        n_missing = missing.sum(axis=1)
+        n_missing = missing.cells.shape[1] - missing.n_known
         for count in np.unique(n_missing[n_missing > 0]).tolist():
             rows = np.flatnonzero(n_missing == count)
             step = max(1, BLOCK_NUMBERS // count**2)
             for start in range(0, len(rows), step):
                 part = rows[start : start + step]
-                places = np.nonzero(missing[part])[1].reshape(len(part), count)
+                places = np.nonzero(missing.cells[part])[1].reshape(len(part), count)
                 block = inverse[places[:, :, None], places[:, None, :]]
                 pull = np.take_along_axis(shift[part] @ inverse, places, axis=1)
                 shift[part[:, None], places] = -np.linalg.solve(block, pull[:, :, None])[:, :, 0]
@@ -247,10 +264,13 @@ class JointGaussian:
         return shift, log_determinant
 
     def _log_density(
-        self, row_weights: FloatArray | float, log_determinant: FloatArray, distance: FloatArray, missing: AnyArray
+        self,
+        row_weights: FloatArray | float,
+        log_determinant: FloatArray | float,
+        distance: FloatArray,
+        n_known: IntArray | int,
     ) -> FloatArray:
         """Multivariate t from the posterior weight, the scale matrix' determinant and the distance in it."""
-        n_known = missing.shape[1] - missing.sum(axis=1)
         degrees = self.strength + 2.0 + row_weights - MEAN_STRENGTH
         density: FloatArray = (
             log_gamma_ratio(degrees / 2, n_known / 2)

@@ -7,6 +7,7 @@ the rest of the statistics.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -126,8 +127,9 @@ class PooledScorer:
             finish(self._scores(read(rows)), rows)
 
         blocks = [slice(start, min(start + BLOCK_ROWS, table.n_rows)) for start in range(0, table.n_rows, BLOCK_ROWS)]
-        for _ in in_order(score, blocks, n_threads):
-            pass
+        with one_blas_thread() if len(blocks) > 1 else nullcontext():  # many small products, as above
+            for _ in in_order(score, blocks, n_threads):
+                pass
 
     def _scores(self, columns: Sequence[Column]) -> FloatArray:
         """Pooled log-probabilities less the log-prior, which the decision adds again, or another."""

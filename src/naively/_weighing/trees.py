@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from naively._kernels import frozen, repays_compiler, with_reference
+from naively._kernels import frozen, kernel_of, repays_compiler, with_reference
 from naively._kernels.tree_reference import FEATURE_BITS
 from naively._kernels.tree_reference import total as reference_total
+from naively._weighing.small_trees import small_trees
 from naively._weighing.terms import Column
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -27,6 +27,8 @@ MOST_LABELS = 30
 MOST_FEATURE_CELLS = 50_000_000
 """Cells that the features of all kept rows may have (200 MB); beyond, the columns that tell least stay out."""
 
+FEW_ROWS = 64
+"""Fewer rows go down one by one: to ask them together would take as long as for a block of them."""
 
 NOT_MONOTONE: Mapping[int, int] = MappingProxyType({})
 """No column must only rise or fall."""
@@ -252,12 +254,26 @@ class Trees:
         links[:, 1] |= np.where(ends, 0, self.feature)
         return tuple(frozen(part) for part in (self.roots, nodes, links, self.share, self.values))
 
+    @cached_property
+    def for_many(self) -> tuple[AnyArray, ...] | None:
+        """The trees as many rows are asked at once, if all of them are small."""
+        return small_trees(self)
+
     @with_reference
     def total(self, features: FloatArray) -> FloatArray:
         """The sum of the answers of all trees (rows, classes)."""
         result = np.zeros((len(features), self.values.shape[1]))
-        add: Any = _compiled_total() if repays_compiler(len(features) * len(self.roots)) else reference_total
-        add(frozen(features), *self.for_walk, result)
+        is_compiled = repays_compiler(len(features) * len(self.roots))
+        walk: Any = kernel_of("trees", "total") if is_compiled else reference_total
+        if not is_compiled or len(features) < FEW_ROWS or self.for_many is None:
+            walk(frozen(features), *self.for_walk, result)
+            return result
+        parted = np.isnan(features).any(axis=1)
+        kernel_of("small_trees", "add_small")(frozen(features), np.flatnonzero(~parted), *self.for_many, result)
+        if parted.any():
+            of_parted = np.zeros((np.count_nonzero(parted), result.shape[1]))
+            walk(frozen(features[parted]), *self.for_walk, of_parted)
+            result[parted] = of_parted
         return result
 
     def pruned(self, kept: AnyArray) -> Trees:
@@ -286,10 +302,6 @@ def side_by_side(parts: Sequence[Trees]) -> Trees:
     ]
     joined = {name: np.concatenate([getattr(part, name) for part in placed]) for name in Trees.__dataclass_fields__}
     return Trees(**joined)
-
-
-def _compiled_total() -> Any:
-    return import_module("naively._kernels.trees").total
 
 
 def joined_trees(trees: Sequence[tuple[Any, FloatArray]]) -> Trees:
