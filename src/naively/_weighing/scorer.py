@@ -127,7 +127,7 @@ class PooledScorer:
             finish(self._scores(read(rows)), rows)
 
         blocks = [slice(start, min(start + BLOCK_ROWS, table.n_rows)) for start in range(0, table.n_rows, BLOCK_ROWS)]
-        with one_blas_thread() if len(blocks) > 1 else nullcontext():  # many small products, as above
+        with one_blas_thread() if table.n_rows > 1 else nullcontext():  # many small products, as above
             for _ in in_order(score, blocks, n_threads):
                 pass
 

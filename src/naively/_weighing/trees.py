@@ -87,21 +87,20 @@ class Features:
 
     def table(self, columns: Sequence[Column]) -> TreeTable:
         """Rows for trees to grow on."""
-        return TreeTable(self.ranks(columns), *self._codes(columns))
+        ranks = self.ranks(columns)
+        return TreeTable(ranks, *self._codes(columns, ranks))
 
-    def _codes(self, columns: Sequence[Column]) -> tuple[AnyArray, IntArray]:
+    def _codes(self, columns: Sequence[Column], ranks: AnyArray) -> tuple[AnyArray, IntArray]:
         n_labels = np.array([_width(scale) if _width(scale) > 1 else 0 for scale in self.scales], dtype=np.int64)
         most = max((scale if isinstance(scale, int) else len(scale) for scale in self.scales), default=0)
         result = np.empty((len(columns[0][1]), len(self.columns)), dtype=np.uint16 if most < 1 << 16 else np.uint32)
-        for place, (column, scale, middle) in enumerate(
-            zip(self.columns, self.scales, self._column_middles, strict=True)
-        ):
+        each = zip(self.columns, self.scales, self._column_middles, self.first_of_columns.tolist(), strict=True)
+        for place, (column, scale, middle, first) in enumerate(each):
             values = columns[column][1]
             if isinstance(scale, int):
                 result[:, place] = np.where((values >= 0) & (values < scale), values, middle)
             else:
-                ranks = np.interp(values, scale, np.arange(len(scale)))
-                result[:, place] = np.where(np.isnan(ranks), middle, ranks)
+                result[:, place] = np.where(np.isnan(ranks[:, first]), middle, ranks[:, first])
         return result, n_labels
 
     @property
