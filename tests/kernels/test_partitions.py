@@ -14,7 +14,7 @@ UNIT = 2.0**20
 def rows(seed: int, n_rows: int, n_columns: int, n_outputs: int) -> tuple:
     """Codes, numbers of labels, signs, first and second derivatives."""
     random = np.random.default_rng(seed)
-    n_labels = np.where(random.random(n_columns) < 0.5, random.integers(3, 9, n_columns), 0)
+    n_labels = np.sort(np.where(random.random(n_columns) < 0.5, random.integers(3, 9, n_columns), 0))
     highest = [labels + 1 if labels else random.choice([2, 7, n_rows]) for labels in n_labels]
     codes = random.integers(0, highest, (n_rows, n_columns)).astype(np.uint16)
     gradient = np.round((random.normal(size=(n_rows, n_outputs)) + codes[:, :1] % 3) * UNIT)
@@ -66,13 +66,13 @@ def test_rows_end_in_the_cells_that_they_made(how) -> None:
 @pytest.mark.parametrize("how", [reference, compiled])
 def test_the_cut_that_gains_most_is_taken(how) -> None:
     """Two labels of one column differ from the rest by more than any cut of a number."""
-    codes = np.array([[0, 5], [1, 6], [2, 7], [3, 8]] * 25, dtype=np.uint16)
-    gradient = np.where(codes[:, :1] == 2, UNIT, -UNIT / 3)
+    codes = np.array([[5, 0], [6, 1], [7, 2], [8, 3]] * 25, dtype=np.uint16)
+    gradient = np.where(codes[:, 1:] == 2, UNIT, -UNIT / 3)
     column, place, cells = grown(
-        how, codes, np.array([4, 0]), np.zeros(2, dtype=np.int64), gradient, np.full((100, 1), UNIT), depth=1
+        how, codes, np.array([0, 4]), np.zeros(2, dtype=np.int64), gradient, np.full((100, 1), UNIT), depth=1
     )
-    assert (column[0], place[0]) == (0, 2)
-    np.testing.assert_array_equal(cells, np.where(codes[:, 0] == 2, 2, 1))
+    assert (column[0], place[0]) == (1, 2)
+    np.testing.assert_array_equal(cells, np.where(codes[:, 1] == 2, 2, 1))
 
 
 @pytest.mark.parametrize("how", [reference, compiled])

@@ -35,7 +35,7 @@ def grow(
     Parameters
     ----------
     codes : unsigned ndarray (rows, columns)
-        Ranks of numbers, and labels; what is no label stands behind the last of them.
+        Ranks of numbers, and labels; what is no label stands behind the last of them. Numbers come first.
     n_labels : ndarray (columns,)
         How many labels a column has, 0 for numbers.
     signs : ndarray (columns,)

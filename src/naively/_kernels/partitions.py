@@ -28,49 +28,55 @@ def grow(
 ) -> None:
     """Cut rows into cells; see `naively._kernels.partition_reference.grow`."""
     n_rows, n_columns, n_outputs = codes.shape[0], codes.shape[1], gradient.shape[1]
-    width = 2 * n_outputs + 1
+    n_numbers = 0
+    while n_numbers < n_columns and n_labels[n_numbers] == 0:
+        n_numbers += 1
     first_bin = np.zeros(n_columns + 1, dtype=np.int64)
-    for one in range(
-        n_columns
-    ):  # what a row adds without a branch: a number to one of two, a label, or no label, to its own
-        first_bin[one + 1] = first_bin[one] + (n_labels[one] + 1 if n_labels[one] > 0 else 2)
+    for one in range(n_numbers, n_columns):  # what is no label has a bin, too
+        first_bin[one + 1] = first_bin[one] + n_labels[one] + 1
+    width = 2 * n_outputs + 1
+    values, beyond = np.ones(width), np.zeros(n_numbers, dtype=np.bool_)
     cells[:] = 0
     column[:] = -1
     first = 0
     while 2 * first + 1 < len(column):
         n_nodes = first + 1
-        lowest = np.full((n_nodes, n_columns), np.iinfo(codes.dtype).max, dtype=codes.dtype)
-        highest = np.zeros((n_nodes, n_columns), dtype=codes.dtype)
-        for row in range(n_rows):
-            node = cells[row] - first
-            if node >= 0:
-                for one in range(n_columns):
-                    lowest[node, one] = min(lowest[node, one], codes[row, one])
-                    highest[node, one] = max(highest[node, one], codes[row, one])
-        cuts = np.zeros((n_nodes, n_columns), dtype=np.int64)
-        for node in range(n_nodes):
-            for one in range(n_columns):
-                if lowest[node, one] <= highest[node, one]:
-                    low, high = np.int64(lowest[node, one]), np.int64(highest[node, one])
-                    cuts[node, one] = low + np.int64(draws[first + node, one] * (high - low))
-        sums = np.zeros((n_nodes, first_bin[n_columns], width))
+        cuts = _drawn_cuts(codes, cells, first, n_numbers, draws)
+        totals = np.zeros((n_nodes, width))
+        sums_beyond = np.zeros((n_nodes, width, n_numbers))  # side by side what is added up at once
+        sums_of_labels = np.zeros((n_nodes, first_bin[n_columns], width))
         for row in range(n_rows):
             node = cells[row] - first
             if node < 0:
                 continue
-            for one in range(n_columns):
-                code = np.int64(codes[row, one])
-                beyond = np.int64(code > cuts[node, one])
-                into = first_bin[one] + (code if n_labels[one] > 0 else beyond)
-                for output in range(n_outputs):
-                    sums[node, into, output] += gradient[row, output]
-                    sums[node, into, n_outputs + output] += stiffness[row, output]
-                sums[node, into, width - 1] += 1.0
+            for output in range(n_outputs):
+                values[output] = gradient[row, output]
+                values[n_outputs + output] = stiffness[row, output]
+            for one in range(n_numbers):
+                beyond[one] = codes[row, one] > cuts[node, one]
+            for part in range(width):
+                value, into_numbers = values[part], sums_beyond[node, part]
+                totals[node, part] += value
+                for one in range(n_numbers):
+                    into_numbers[one] += value if beyond[one] else 0.0
+            for one in range(n_numbers, n_columns):
+                into_label = sums_of_labels[node, first_bin[one] + np.int64(codes[row, one])]
+                for part in range(width):
+                    into_label[part] += values[part]
         n_cut = 0
         for node in range(n_nodes):
-            n_cut += _cut_best(
-                sums[node], first_bin, cuts[node], n_labels, signs, ridge, least_rows, first + node, column, place
-            )
+            number = first + node
+            best = np.float32(LEAST_GAIN_OF_A_CUT)
+            for one in range(n_columns):
+                is_number = one < n_numbers
+                for label in range(1 if is_number else n_labels[one]):
+                    inside = sums_beyond[node, :, one] if is_number else sums_of_labels[node, first_bin[one] + label]
+                    gain = np.float32(_gain(inside, totals[node], signs[one], ridge, least_rows))
+                    if gain > best:
+                        best = gain
+                        column[number] = one
+                        place[number] = np.int64(cuts[node, one]) if is_number else label
+            n_cut += column[number] >= 0
         if n_cut == 0:
             return
         for row in range(n_rows):
@@ -83,45 +89,45 @@ def grow(
 
 
 @inlined
-def _cut_best(
-    sums: FloatArray,
-    first_bin: IntArray,
-    cuts: IntArray,
-    n_labels: IntArray,
-    signs: IntArray,
-    ridge: float,
-    least_rows: int,
-    number: int,
-    column: IntArray,
-    place: IntArray,
-) -> int:
-    """Cut one node where that gains most, if anywhere; how often it was cut."""
-    n_outputs = sums.shape[1] // 2
-    totals = np.zeros(sums.shape[1])
-    for into in range(first_bin[1]):
-        totals += sums[into]
-    whole = 0.0
+def _gain(right: FloatArray, totals: FloatArray, sign: int, ridge: float, least_rows: int) -> float:
+    """What the loss falls by if some rows of a node go right; minus infinity where they may not.
+
+    Both are sums of the gradients, of the stiffnesses, and the number of rows.
+    """
+    n_outputs = len(totals) // 2
+    if min(right[2 * n_outputs], totals[2 * n_outputs] - right[2 * n_outputs]) < least_rows:
+        return -np.inf
+    gain, whole = 0.0, 0.0
     for output in range(n_outputs):
+        pull, stiff = right[output], right[n_outputs + output]
+        other, other_stiff = totals[output] - pull, totals[n_outputs + output] - stiff
+        step, other_step = pull / (stiff + ridge), other / (other_stiff + ridge)
+        gain += pull * step + other * other_step
         whole += totals[output] * totals[output] / (totals[n_outputs + output] + ridge)
-    best = np.float32(LEAST_GAIN_OF_A_CUT)
-    for one in range(len(n_labels)):
-        for into in range(first_bin[one], first_bin[one + 1] - 1):
-            n_inside = sums[into, 2 * n_outputs]
-            if min(n_inside, totals[2 * n_outputs] - n_inside) < least_rows:
-                continue
-            gain = 0.0
-            for output in range(n_outputs):
-                pull, stiff = sums[into, output], sums[into, n_outputs + output]
-                other, other_stiff = totals[output] - pull, totals[n_outputs + output] - stiff
-                step, other_step = pull / (stiff + ridge), other / (other_stiff + ridge)
-                gain += pull * step + other * other_step
-                if signs[one] * (other_step - step) < 0.0:
-                    gain = -np.inf
-            if np.float32(gain - whole) > best:
-                best = np.float32(gain - whole)
-                column[number] = one
-                place[number] = cuts[one] if n_labels[one] == 0 else into - first_bin[one]
-    return 1 if column[number] >= 0 else 0
+        if sign * (step - other_step) < 0.0:
+            gain = -np.inf
+    return gain - whole
+
+
+@inlined
+def _drawn_cuts(codes: AnyArray, cells: IntArray, first: int, n_numbers: int, draws: FloatArray) -> AnyArray:
+    """The cut of each number that each node of a level tries (nodes, numbers)."""
+    n_nodes = first + 1
+    lowest = np.full((n_nodes, n_numbers), np.iinfo(codes.dtype).max, dtype=codes.dtype)
+    highest = np.zeros((n_nodes, n_numbers), dtype=codes.dtype)
+    for row in range(len(cells)):
+        node = cells[row] - first
+        if node >= 0:
+            for one in range(n_numbers):
+                lowest[node, one] = min(lowest[node, one], codes[row, one])
+                highest[node, one] = max(highest[node, one], codes[row, one])
+    cuts = np.zeros((n_nodes, n_numbers), dtype=codes.dtype)
+    for node in range(n_nodes):
+        for one in range(n_numbers):
+            if lowest[node, one] <= highest[node, one]:
+                low, high = np.int64(lowest[node, one]), np.int64(highest[node, one])
+                cuts[node, one] = low + np.int64(draws[first + node, one] * (high - low))
+    return cuts
 
 
 @kernel
