@@ -21,8 +21,8 @@ from naively.typing import AnyArray, FloatArray, IntArray
 
 FOLDS = 4
 TREES_PER_FOLD = 25
-SHARE_OF_FEATURES = 0.7
-"""Of the features, how many are tried at each node."""
+SHARE_OF_COLUMNS = 0.7
+"""At each node as many features are tried as this share of the columns: many labels do not make it cost more."""
 
 SHRINKAGES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Rows by which a node may be drawn to its parent."""
@@ -97,10 +97,11 @@ def fit_forest(
     """
     missing = np.isnan(table)
     filled, signs = np.where(missing, features.middles, table), features.signs(monotone)
+    n_tried = max(1, round(SHARE_OF_COLUMNS * len(features.columns)))
     numbers = [fold for fold in range(FOLDS) if (folds == fold).any()]
     groups = list(
         in_order(
-            lambda fold: _grow(filled, target, weights, folds == fold, is_asked, fold, len(prior), signs),
+            lambda fold: _grow(filled, target, weights, folds == fold, is_asked, fold, len(prior), signs, n_tried),
             numbers,
             n_threads,
         )
@@ -217,6 +218,7 @@ def _grow(
     fold: int,
     n_classes: int,
     signs: IntArray,
+    n_tried: int,
 ) -> Group:
     from sklearn.tree import ExtraTreeClassifier
 
@@ -226,7 +228,7 @@ def _grow(
     least_rows = _least_rows_of_a_leaf(len(rows), n_classes)
     trees = [
         ExtraTreeClassifier(
-            max_features=SHARE_OF_FEATURES,
+            max_features=n_tried,
             min_samples_leaf=least_rows,
             random_state=first + number,
             monotonic_cst=constraints,
