@@ -27,8 +27,8 @@ CANDIDATES: dict[str, list[tuple[Any, str, float]]] = {
     "as it is": [],
     "steps do not grow": [(boosted, "ROUNDS_TO_DOUBLE", np.inf)],
     "steps grow twice as fast": [(boosted, "ROUNDS_TO_DOUBLE", 50)],
-    "32 cells": [(boosted, "DEPTH_OF_EXPERT", 5)],
-    "8 cells": [(boosted, "DEPTH_OF_EXPERT", 3)],
+    "32 cells": [(boosted, "DEPTH", 5)],
+    "8 cells": [(boosted, "DEPTH", 3)],
     "pool is less drawn to the mean": [(pool, "POOL_PENALTY", 1.0)],
 }
 

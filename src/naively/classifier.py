@@ -1565,8 +1565,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows, n_columns, n_classes)
             More terms follow the columns: joint factors, whose members are 0 themselves; where evidence is weighed the
-            class bias, equal for all rows; in the recipe "strong" experts, boosted cells and their
-            pool. `evidence_names_` names them all.
+            class bias, equal for all rows; in the recipe "strong" experts and their pool.
+            `evidence_names_` names them all.
         """
         table, positions, scorer, _ = self._ready(X, None)
         evidence: FloatArray = engine_of(table).evidence(table, positions, scorer)

@@ -235,5 +235,5 @@ def test_sums_that_no_file_can_hold_leave_the_old_file(saved):
 def test_the_file_is_plain_json(saved):
     document = json.loads(saved.read_text(encoding="utf-8"))
     assert document["format"] == "naively model"
-    assert document["version"] == 3
+    assert document["version"] == 4
     assert [column["name"] for column in document["content"]["columns"]] == ["size", "colour"]

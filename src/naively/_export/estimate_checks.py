@@ -183,6 +183,22 @@ def _gaussian_expert(part: Any, known: Known) -> bool:
     return fits and _inside(part.chosen, known.n_columns) and part.temperature > 0
 
 
+def _coordinates(part: Any, known: Known) -> bool:
+    fits = 0 < len(part.columns) == len(part.scales) and _inside(np.array(part.columns), known.n_columns)
+    fits &= all(scale > 1 for scale in part.scales if isinstance(scale, int))
+    return fits and part.units.shape == (len(part.columns),) and bool((part.units > 0).all())
+
+
+def _resemblance(part: Any, _known: Known) -> bool:
+    n_coordinates = part.coordinates.places[-1].stop
+    fits = part.landmarks.ndim == 2 and part.landmarks.shape[1] == n_coordinates and len(part.landmarks) > 0
+    return fits and part.narrowness > 0
+
+
+def _similar_rows(part: Any, known: Known) -> bool:
+    return part.weights.shape == (len(part.resemblance.landmarks), known.n_classes) and _by_class(known, part.log_prior)
+
+
 def _features(part: Any, known: Known) -> bool:
     fits = len(part.columns) == len(part.scales) and _inside(np.array(part.columns), known.n_columns)
     for scale in part.scales:
@@ -289,7 +305,9 @@ CHECKS: dict[str, Callable[[Any, Known], bool]] = {
     "Features": _features,
     "Trees": _trees,
     "ForestExpert": _forest,
-    "BoostedCells": lambda part, _known: _asks_for(part),
+    "Coordinates": _coordinates,
+    "Resemblance": _resemblance,
+    "SimilarRowsExpert": _similar_rows,
     "BoostedExpert": lambda part, known: _asks_for(part) and _by_class(known, part.log_prior),
     "WordFeatures": _word_features,
     "WordExpert": _word_expert,

@@ -3,7 +3,7 @@
 Format 2::
 
     {
-      "format": "naively model", "version": 3,
+      "format": "naively model", "version": 4,
       "content": {
         "model": "NaiveBayes",         or "JointBayes", "TAN", or one of `naively.compat`: "e1071", ...
         "parameters": {...},           the constructor's, families and smoothings as {"type", "options"}
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
 FORMAT = "naively model"
-VERSION = 3
+VERSION = 4
 LARGEST_FILE = 4 << 30
 NEAR_THE_ENDS = 1024
 """The format is named among so many characters at the start of a file or, if its keys were sorted, at the end."""

@@ -1,4 +1,4 @@
-"""Boosted cells: small random partitions of the rows, each of which corrects the scores that are there.
+"""Boosted trees: small random partitions of the rows, each of which corrects the scores that are there.
 
 A partition has a few cells. Of each number one cut is tried, drawn at random, and of labels each against the others:
 the one that lowers the loss most is taken. What a cell adds to a class is one Newton step: the sum of its residuals
@@ -33,8 +33,9 @@ STEP = 0.15
 ROUNDS_TO_DOUBLE = 100
 """Steps grow from round to round, by the first step after so many: few rounds are careful, many get somewhere."""
 
-DEPTH_OF_CORRECTION = 3
-DEPTH_OF_EXPERT = 4
+DEPTH = 4
+"""How often a row is asked at most: a partition has 2 ** DEPTH cells."""
+
 LEAST_ROWS_OF_A_CELL = 3
 RIDGE = 1.0
 SHARE_OF_COLUMNS = 0.7
@@ -96,26 +97,23 @@ def fit_boosted_expert(
     Parameters
     ----------
     features, table, target, weights, folds, n_threads, monotone
-        See `fit_boosted_cells`.
+        See `fit_partitions`.
     log_prior : ndarray (classes,)
     """
     start = np.tile(log_prior, (len(target), 1))
-    trees, scores = fit_boosted_cells(
-        features, table, target, weights, folds, start, DEPTH_OF_EXPERT, n_threads, monotone
-    )
+    trees, scores = fit_partitions(features, table, target, weights, folds, start, n_threads, monotone)
     if trees is None:
         return None
     return BoostedExpert(features, trees, log_prior), np.asarray(log_softmax(scores, axis=1))
 
 
-def fit_boosted_cells(
+def fit_partitions(
     features: Features,
     table: TreeTable,
     target: IntArray,
     weights: FloatArray,
     folds: IntArray,
     start: FloatArray,
-    depth: int = DEPTH_OF_CORRECTION,
     n_threads: int = 1,
     monotone: Mapping[int, int] = NOT_MONOTONE,
 ) -> tuple[Trees | None, FloatArray]:
@@ -128,14 +126,12 @@ def fit_boosted_cells(
     target, weights, folds : ndarray (rows,)
     start : ndarray (rows, classes)
         Left-out scores.
-    depth : int
-        How often a row is asked at most: a partition has 2 ** depth cells.
     n_threads : int
     monotone : dict
         Columns with which the score of the second of two classes must only rise (1) or fall (-1).
     """
     groups = [
-        _Group(features, table, target, weights, fold, folds == fold, start, depth, monotone)
+        _Group(features, table, target, weights, fold, folds == fold, start, monotone)
         for fold in np.unique(folds).tolist()
         if (folds != fold).any()
     ]
@@ -190,8 +186,8 @@ class _Group:
 
     Parameters
     ----------
-    features, table, target, weights, start, depth, monotone
-        See `fit_boosted_cells`.
+    features, table, target, weights, start, monotone
+        See `fit_partitions`.
     fold : int
         Which cuts are drawn, too, depends on it.
     held_out : bool ndarray (rows,)
@@ -206,12 +202,11 @@ class _Group:
         fold: int,
         held_out: AnyArray,
         start: FloatArray,
-        depth: int,
         monotone: Mapping[int, int],
     ):
         self.held_out, self.partitions = held_out, list[tuple[Any, FloatArray]]()
         self._features, self._signs, self._n_labels = features, features.signs(monotone), table.n_labels
-        self._random, self._n_nodes = np.random.RandomState(fold), 2 ** (depth + 1) - 1
+        self._random, self._n_nodes = np.random.RandomState(fold), 2 ** (DEPTH + 1) - 1
         learnt = ~held_out
         self._learnt, self._asked = table.codes[learnt], table.codes[held_out]
         self._target = target[learnt]
@@ -249,6 +244,9 @@ class _Group:
         n_columns, random = self._learnt.shape[1], self._random
         n_chosen = max(1, round(SHARE_OF_COLUMNS * n_columns))
         chosen = np.sort(random.permutation(n_columns)[:n_chosen])
+        chosen = chosen[
+            np.argsort(self._n_labels[chosen] > 0, kind="stable")
+        ]  # numbers first, as the kernel wants them
         draws = random.random_sample((self._n_nodes, n_chosen))
         outputs = _largest_classes(gradient)
         cuts, cells = _grown(

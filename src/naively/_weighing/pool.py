@@ -58,29 +58,36 @@ def temper(scores: FloatArray, target: IntArray, weights: FloatArray) -> tuple[f
     return temperature, tempered(scores, temperature)
 
 
-def fit_log_pool(experts: Sequence[FloatArray], target: IntArray, weights: FloatArray) -> LogPool:
+def fit_log_pool(
+    experts: Sequence[FloatArray], target: IntArray, weights: FloatArray, log_prior: FloatArray
+) -> LogPool:
     """Pool weights from cross-fitted or left-out log-probabilities (rows, classes) of each expert.
 
-    Weights are >= 0 and shrunk to the plain average, biases to 0.
+    Weights are >= 0 and shrunk to the plain average. What is weighed is what experts say beyond the prior, so that a
+    row of which they know nothing has the prior, whatever the weights add up to; what is added to that is shrunk to 0.
     """
-    problem = _PoolProblem(np.stack(experts), target, weights)
+    problem = _PoolProblem(np.stack(experts) - log_prior, target, weights, log_prior)
     expert_weights, bias = problem.split(problem.solved(problem.centre))
-    return LogPool(expert_weights, bias)
+    return LogPool(expert_weights, bias + (1.0 - expert_weights.sum()) * log_prior)
 
 
 class _PoolProblem(SoftmaxProblem):
-    """The loss of log-probabilities (experts, rows, classes) by their weights, and biases of the classes."""
+    """The loss of what experts say beyond the prior (experts, rows, classes) by their weights, and biases of classes."""
 
     search: ClassVar[Search] = Search(gain=1e-10, steps=200)
 
-    def __init__(self, experts: FloatArray, target: IntArray, weights: FloatArray) -> None:
+    def __init__(self, experts: FloatArray, target: IntArray, weights: FloatArray, log_prior: FloatArray) -> None:
         n_experts, _, n_classes = experts.shape
         super().__init__(target, weights, [(n_experts,), (n_classes,)], positive=0)
-        self.experts, self.centre = experts, np.concatenate([np.full(n_experts, 1 / n_experts), np.zeros(n_classes)])
+        self.experts, self.log_prior, self.centre = (
+            experts,
+            log_prior,
+            np.concatenate([np.full(n_experts, 1 / n_experts), np.zeros(n_classes)]),
+        )
 
     def scores(self, parts: Parts) -> FloatArray:
         """The pooled scores (rows, classes)."""
-        return np.asarray(np.tensordot(parts[0], self.experts, axes=1) + parts[1])
+        return np.asarray(np.tensordot(parts[0], self.experts, axes=1) + parts[1] + self.log_prior)
 
     def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
         """The gradient of the log-loss."""

@@ -136,7 +136,7 @@ class PooledScorer:
         return self.model.log_proba(columns) - self.log_prior
 
     def evidence(self, table: Table, positions: IntArray | None) -> FloatArray:
-        """What columns, experts, boosted cells and the pool add, (rows, terms, classes); it sums exactly."""
+        """What columns, experts and the pool add, (rows, terms, classes); it sums exactly."""
         columns = self._reader(table, positions)(slice(0, table.n_rows))
         terms = np.zeros((table.n_rows, len(self.names), self.n_classes))
         weights = self.model.pool.expert_weights
@@ -147,8 +147,6 @@ class PooledScorer:
             weight * (expert.log_proba(columns) - self.log_prior)
             for weight, expert in zip(weights[1:], self.model.experts[1:], strict=True)
         ]
-        if self.model.boosted is not None:
-            extras.append(self.model.boosted.scores(columns))
         for place, extra in enumerate(extras, start=self.n_columns):
             terms[:, place] = extra
         terms -= terms.mean(axis=2, keepdims=True)
@@ -164,8 +162,7 @@ class PooledScorer:
     def _extra_names(self) -> list[str]:
         """What the terms after the columns are called."""
         experts = [f"expert: {expert.name}" for expert in self.model.experts[1:]]
-        boosted = ["boosted cells"] if self.model.boosted is not None else []
-        return [*experts, *boosted, "pool and floor"]
+        return [*experts, "pool and floor"]
 
     def _reader(self, table: Table, positions: IntArray | None) -> Callable[[slice], list[Column]]:
         """A function from some rows to the table's cells as the experts read them."""

@@ -1,13 +1,13 @@
 """Recipe ``strong``: the additive recipe and experts that see columns together, pooled by their logarithms.
 
-``additive + joint Gaussian + fold forest + boosted trees + words -> log-pool -> boosted cells -> floor``
+``additive + joint Gaussian + similar rows + fold forest + boosted trees + words -> log-pool -> floor``
 
-Every step is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of
-the forest and the boosted ones by the trees that did not see the row, those of the words by folds.
+The pool is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of
+the forest and the boosted ones by the trees that did not see the row, those of similar rows and words by folds.
 
 A column that is to be monotone is so in every step: its evidence is, the joint Gaussian leaves it to that evidence,
-trees are grown and drawn to their parents under the constraint, and what joins them only adds with weights of at least
-0.
+similar rows are found without it, trees are grown and drawn to their parents under the constraint, and what joins them
+only adds with weights of at least 0.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel
-from naively._weighing.boosted import fit_boosted_cells, fit_boosted_expert, total_steps
+from naively._weighing.boosted import fit_boosted_expert
 from naively._weighing.experts import Expert, FittedExpert, LearntRows, fit_gaussian, learnt_rows
 from naively._weighing.forest import LEAST_ROWS, fit_forest
 from naively._weighing.kept import FittedRows
 from naively._weighing.pool import LogPool, drawn_to_prior, fit_log_pool, floor_log_proba, floor_share
+from naively._weighing.similar import fit_similar_rows
 from naively._weighing.softmax import believed
 from naively._weighing.terms import Column, take_rows
-from naively._weighing.trees import Features, Trees, plan_features
+from naively._weighing.trees import plan_features
 from naively._weighing.words import fit_words
 from naively.typing import FloatArray
 
@@ -35,26 +35,8 @@ SCORE_ROWS = 4096
 
 
 @dataclass(frozen=True)
-class BoostedCells:
-    """Corrections of the pooled scores by small partitions.
-
-    Parameters
-    ----------
-    features : Features
-    trees : Trees
-    """
-
-    features: Features
-    trees: Trees
-
-    def scores(self, columns: Sequence[Column]) -> FloatArray:
-        """What the partitions add to each class (rows, classes)."""
-        return total_steps(self.trees, self.features(columns))
-
-
-@dataclass(frozen=True)
 class StrongModel:
-    """A pool of experts, and what corrects it.
+    """A pool of experts.
 
     Parameters
     ----------
@@ -62,8 +44,6 @@ class StrongModel:
         The first is the additive model.
     pool : LogPool
         Weights of the experts' log-probabilities.
-    boosted : BoostedCells or None
-        None where corrections did not pay.
     prior : ndarray (classes,)
         Class prior, which the floor mixes in.
     floor : float
@@ -76,7 +56,6 @@ class StrongModel:
 
     experts: tuple[Expert, ...]
     pool: LogPool
-    boosted: BoostedCells | None
     prior: FloatArray
     floor: float
     believed: float
@@ -95,8 +74,6 @@ class StrongModel:
         weighted = zip(self.pool.expert_weights.tolist(), self.experts, strict=True)
         heard = [(weight, expert.log_proba(columns)) for weight, expert in weighted if weight > 0]
         pooled = self.pool.of_heard(heard, len(columns[0][1]))
-        if self.boosted is not None:
-            pooled = np.asarray(log_softmax(pooled + self.boosted.scores(columns), axis=1))
         return floor_log_proba(drawn_to_prior(pooled, np.log(self.prior), self.believed), self.prior, self.floor)
 
 
@@ -109,7 +86,7 @@ def fit_strong(
     additive: AdditiveModel,
     n_threads: int,
 ) -> StrongModel:
-    """Fit the experts beside a fitted additive model, pool them, and correct the pool.
+    """Fit the experts beside a fitted additive model, and pool them.
 
     Parameters
     ----------
@@ -129,7 +106,8 @@ def fit_strong(
     """
     learnt = learnt_rows(additive, columns, rows, weights)
     asked, prior, floor = learnt.asked, np.exp(additive.log_prior), floor_share(len(learnt.target))
-    features = plan_features(learnt.columns, n_labels, _column_strengths(additive, learnt), names)
+    strengths = _column_strengths(additive, learnt)
+    features = plan_features(learnt.columns, n_labels, strengths, names)
     has_trees = features.count > 0 and len(learnt.target) >= LEAST_ROWS and len(np.unique(learnt.target)) > 1
     table = features.table(learnt.columns if has_trees else take_rows(learnt.columns, slice(0)))
     boosts, monotone = has_trees and learnt.all_asked, additive.monotone
@@ -137,6 +115,7 @@ def fit_strong(
     fitted: list[FittedExpert | None] = [
         (learnt.additive_expert, asked.additive_log_proba),
         fit_gaussian(learnt),
+        fit_similar_rows(learnt, n_labels, strengths) if learnt.all_asked else None,
         fit_forest(features, table.ranks, *grown_on, learnt.is_asked, prior, floor, n_threads, monotone)
         if has_trees
         else None,
@@ -145,19 +124,11 @@ def fit_strong(
     ]
     experts = [one for one in fitted if one is not None]
     log_probas = [log_proba for _, log_proba in experts]
-    pool = fit_log_pool(log_probas, asked.target, asked.weights)
-    left_out, trees = pool.log_proba(log_probas), None
-    if boosts:
-        trees, left_out = fit_boosted_cells(
-            features, table, *grown_on, left_out, n_threads=n_threads, monotone=monotone
-        )
-    boosted = None if trees is None else BoostedCells(features, trees)
-    left_out = np.asarray(log_softmax(left_out, axis=1))
+    pool = fit_log_pool(log_probas, asked.target, asked.weights, additive.log_prior)
+    left_out = pool.log_proba(log_probas)
     share = believed(left_out, asked.log_prior, asked.target, asked.weights, n_fitted=len(experts) + len(prior))
     left_out = floor_log_proba(drawn_to_prior(left_out, asked.log_prior, share), prior, floor)
-    return StrongModel(
-        tuple(expert for expert, _ in experts), pool, boosted, prior, floor, share, left_out[asked.of_additive]
-    )
+    return StrongModel(tuple(expert for expert, _ in experts), pool, prior, floor, share, left_out[asked.of_additive])
 
 
 def _column_strengths(additive: AdditiveModel, learnt: LearntRows) -> FloatArray:

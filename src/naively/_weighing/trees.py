@@ -1,4 +1,4 @@
-"""Trees whose nodes hold a number per class: what the fold forest and the boosted cells are made of.
+"""Trees whose nodes hold a number per class: what the fold forest and the boosted trees are made of.
 
 A node asks one question of one column. A row that cannot answer it, because its cell is missing or holds a label that
 was never seen, goes both ways, each by its share of the rows that grew the tree: its missing cell is averaged out.

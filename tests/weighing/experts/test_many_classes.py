@@ -50,7 +50,6 @@ def test_what_experts_hold_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forest, "MOST_VALUES", n_free // 4)
     bounded = fitted()._estimated()[0].model
     assert [expert.name for expert in bounded.experts] == ["additive", "joint Gaussian", "forest"]
-    assert bounded.boosted is None
     assert bounded.experts[2].trees.values.size <= n_free // 4
     monkeypatch.setattr(experts, "MOST_MATRIX_CELLS", N_CLASSES * 4**2 - 1)
     assert [expert.name for expert in fitted()._estimated()[0].model.experts] == ["additive", "forest"]

@@ -6,6 +6,8 @@ from scipy.special import log_softmax
 from naively._weighing.pool import POOL_PENALTY, LogPool, fit_log_pool, floor_log_proba, floor_share, temper
 from naively._weighing.softmax import best_temperature
 
+EVEN = np.log(np.full(3, 1 / 3))
+
 
 def noisy_scores(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(0)
@@ -45,15 +47,28 @@ def test_pool_prefers_the_better_expert_and_beats_it() -> None:
     scores, target = noisy_scores()
     good = log_softmax(scores, axis=1)
     noise = log_softmax(np.random.default_rng(1).normal(size=scores.shape), axis=1)
-    pool = fit_log_pool([good, noise], target, np.ones(len(target)))
+    pool = fit_log_pool([good, noise], target, np.ones(len(target)), EVEN)
     assert pool.expert_weights[0] > 0.7
     assert pool.expert_weights[1] < 0.2
     np.testing.assert_allclose(np.exp(pool.log_proba([good, noise])).sum(axis=1), 1.0)
 
 
+def test_experts_that_say_the_prior_are_pooled_to_the_prior() -> None:
+    """However much their weights add up to: here to nearly 2, since both say half of what they could."""
+    log_prior, evidence = np.log([0.8, 0.2]), np.array([0.0, np.log(3)])
+    target, is_high = (
+        np.repeat([0, 0, 1, 1], [600, 200, 50, 150]),
+        np.repeat([False, True, False, True], [600, 200, 50, 150]),
+    )
+    expert = log_softmax(log_prior + 0.5 * np.where(is_high[:, None], evidence, -evidence), axis=1)
+    pool = fit_log_pool([expert, expert], target, np.ones(1000), log_prior)
+    assert pool.expert_weights.sum() > 1.8
+    np.testing.assert_allclose(pool.log_proba([log_prior[None]] * 2)[0], log_prior, atol=0.02)
+
+
 def test_without_rows_the_pool_is_the_plain_average() -> None:
     scores, target = noisy_scores()
-    pool = fit_log_pool([scores, scores], target, np.zeros(len(target)))
+    pool = fit_log_pool([scores, scores], target, np.zeros(len(target)), EVEN)
     np.testing.assert_allclose(pool.expert_weights, 0.5)
 
 
@@ -61,8 +76,8 @@ def test_weights_are_repetitions() -> None:
     scores, target = noisy_scores(60)
     weights = np.random.default_rng(2).integers(1, 4, 60)
     repeated = np.repeat(np.arange(60), weights)
-    weighted = fit_log_pool([scores, scores**2], target, weights.astype(float))
-    plain = fit_log_pool([scores[repeated], scores[repeated] ** 2], target[repeated], np.ones(len(repeated)))
+    weighted = fit_log_pool([scores, scores**2], target, weights.astype(float), EVEN)
+    plain = fit_log_pool([scores[repeated], scores[repeated] ** 2], target[repeated], np.ones(len(repeated)), EVEN)
     np.testing.assert_allclose(weighted.expert_weights, plain.expert_weights, atol=1e-3)
 
 
@@ -77,7 +92,7 @@ def test_the_pool_is_the_least_of_its_penalised_loss() -> None:
     scores, target = noisy_scores(200)
     other = np.random.default_rng(4).normal(size=scores.shape)
     experts = [log_softmax(scores, axis=1), log_softmax(other, axis=1)]
-    pool = fit_log_pool(experts, target, np.ones(200))
+    pool = fit_log_pool(experts, target, np.ones(200), np.zeros(3))
 
     def loss(weights: np.ndarray, bias: np.ndarray) -> float:
         log_proba = LogPool(weights, bias).log_proba(experts)

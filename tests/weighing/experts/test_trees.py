@@ -1,4 +1,4 @@
-"""Trees: the walk, missing cells, the fold forest and the boosted cells."""
+"""Trees: the walk, missing cells, the fold forest and the boosted trees."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from naively._kernels import small_trees as small
 from naively._kernels import trees as compiled
 from naively._kernels.small_trees import BLOCK
 from naively._kernels.tree_reference import MOST_LEAVES
-from naively._weighing.boosted import fit_boosted_cells, fit_boosted_expert
+from naively._weighing.boosted import fit_boosted_expert, fit_partitions
 from naively._weighing.forest import fit_forest
 from naively._weighing.kept import dealt_folds
 from naively._weighing.trees import Features, Trees, TreeTable, joined_trees, plan_features, side_by_side
@@ -239,17 +239,17 @@ def boosted(make, seed: int) -> tuple[float, float]:
     """The left-out loss, and the loss of fresh rows, from scores of 0."""
     features, table, target = make(400, seed)
     start, ones = np.zeros((400, 2)), np.ones(400)
-    trees, corrected = fit_boosted_cells(features, table, target, ones, dealt_folds(target, 4), start)
+    trees, corrected = fit_partitions(features, table, target, ones, dealt_folds(target, 4), start)
     _, fresh, truth = make(400, seed + 1000)
     scores = start if trees is None else trees.total(fresh.ranks.astype(np.float64))
     return loss(log_softmax(corrected, axis=1), target), loss(log_softmax(scores, axis=1), truth)
 
 
-def test_boosted_cells_correct_what_is_wrong() -> None:
+def test_partitions_correct_what_is_wrong() -> None:
     assert max(boosted(parity, 0)) < 0.1
 
 
-def test_boosted_cells_leave_noise_nearly_as_it_is() -> None:
+def test_partitions_leave_noise_nearly_as_it_is() -> None:
     left_out, fresh = np.mean([boosted(noise, seed) for seed in range(20)], axis=0)
     assert np.log(2) - 0.005 < left_out
     assert fresh < np.log(2) + 0.005
@@ -272,7 +272,7 @@ def test_boosted_trees_are_the_same_on_any_number_of_threads(monkeypatch: pytest
     monkeypatch.setattr("naively._weighing.boosted.CELLS_FOR_THREADS", 0)
     features, table, target = parity(100)
     given = (features, table, target, np.ones(100), dealt_folds(target, 4), np.zeros((100, 2)))
-    np.testing.assert_array_equal(fit_boosted_cells(*given)[1], fit_boosted_cells(*given, n_threads=3)[1])
+    np.testing.assert_array_equal(fit_partitions(*given)[1], fit_partitions(*given, n_threads=3)[1])
 
 
 def mixed(n_rows: int, n_classes: int) -> tuple[Features, TreeTable, list, np.ndarray]:
@@ -294,7 +294,7 @@ def test_boosted_trees_send_new_rows_where_the_learnt_ones_went(n_classes: int, 
     whole = ~np.isnan(table.ranks).any(axis=1)
     folds = np.where(np.arange(600) % 2 == 0, 0, 1)
     start = np.zeros((600, n_classes))
-    trees, corrected = fit_boosted_cells(features, table, target, np.ones(600), folds, start)
+    trees, corrected = fit_partitions(features, table, target, np.ones(600), folds, start)
     asked = features(columns)
     halves = [replace(trees, roots=roots) for roots in np.split(trees.roots, 2)]
     for fold, half in enumerate(halves):  # rows of a fold are answered by the group that did not see it

@@ -1,0 +1,318 @@
+"""Similar rows: the class of a row by the kept rows that resemble it in all columns at once.
+
+Two rows resemble each other by a product of one factor for each column: ``exp(-narrowness d ** 2)``, d being the
+distance of the normal scores of two numbers, or that of two labels that are not the same one. The share of each class
+is a weighted sum of how much a row resembles some of the kept rows, the landmarks; the weights are those of a ridge
+regression (kernel ridge regression, with the landmarks of Nyström's method). A temperature makes it honest.
+
+A missing cell, or a label that was never seen, is averaged out: its factor is the mean of those that the landmarks
+have. A row of which nothing is known has the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import log_softmax
+
+from naively._weighing.experts import LearntRows
+from naively._weighing.joint_gaussian import Rescaling, normal_scores, rescale
+from naively._weighing.softmax import CERTAIN_GAIN, best_temperature, log_loss
+from naively._weighing.terms import Column
+from naively.typing import AnyArray, FloatArray, IntArray
+
+LEAST_ROWS = 50
+"""With fewer kept rows nothing is fitted."""
+
+MOST_LANDMARKS = 512
+MOST_WORK = 2**30
+"""Rows times the square of the number of landmarks: with more rows there are fewer landmarks."""
+
+MOST_COORDINATES = 2**24
+"""Coordinates that all kept rows may have together; beyond, the columns that tell least stay out."""
+
+ROWS_TO_CHOOSE, LANDMARKS_TO_CHOOSE = 2048, 256
+"""Rows, and landmarks, by which narrowness and ridge are chosen."""
+
+LEAST_UNLIKE = 1e-6
+"""A column in which fewer pairs of rows have labels that differ says nothing."""
+
+NARROWNESSES = (0.15, 0.5, 1.5)
+"""Two rows that have nothing to do with each other are at a mean squared distance of 2."""
+
+RIDGES = (0.001, 0.01, 0.1, 1.0, 10.0)
+JITTER = 1e-8
+"""What keeps landmarks that are alike from being told apart by rounding."""
+
+SHARPEST = 50.0
+"""What a difference of one in a share may make in log-odds, before the temperature."""
+
+SURPRISES = 1.0
+"""See `naively._weighing.softmax.best_temperature`."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Where rows stand: a coordinate for each number, and one for each label.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        The columns that are read.
+    scales : tuple
+        For each, how its numbers become normal scores, or how many labels it has.
+    units : ndarray (columns,)
+        By which the coordinates of each column are multiplied.
+    """
+
+    columns: tuple[int, ...]
+    scales: tuple[Rescaling | int, ...]
+    units: FloatArray
+
+    def __call__(self, columns: Sequence[Column]) -> tuple[FloatArray, AnyArray]:
+        """The coordinates of rows (rows, coordinates), and which cells are unknown (rows, columns).
+
+        The coordinates of an unknown cell are 0.
+        """
+        cells = [
+            self._of_column(columns[column][1], scale) for column, scale in zip(self.columns, self.scales, strict=True)
+        ]
+        unknown = np.stack([np.isnan(part[:, 0]) for part in cells], axis=1)
+        points = np.concatenate([unit * part for unit, part in zip(self.units, cells, strict=True)], axis=1)
+        return np.nan_to_num(points, copy=False), unknown
+
+    def _of_column(self, values: AnyArray, scale: Rescaling | int) -> FloatArray:
+        if isinstance(scale, Rescaling):
+            return rescale([scale], [values])
+        known = (values >= 0) & (values < scale)
+        return np.where(known[:, None], values[:, None] == np.arange(scale), np.nan)
+
+    @cached_property
+    def places(self) -> list[slice]:
+        """Where the coordinates of each column stand."""
+        stops = np.cumsum([_width(scale) for scale in self.scales]).tolist()
+        return [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def _width(scale: Rescaling | int) -> int:
+    return scale if isinstance(scale, int) else 1
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """How much rows resemble the landmarks, less what a row of which nothing is known does.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    landmarks : ndarray (landmarks, coordinates)
+    narrowness : float
+    """
+
+    coordinates: Coordinates
+    landmarks: FloatArray
+    narrowness: float
+
+    def __call__(self, columns: Sequence[Column]) -> FloatArray:
+        """The resemblance of rows to each landmark (rows, landmarks)."""
+        return self.of_points(*self.coordinates(columns))
+
+    def of_points(self, points: FloatArray, unknown: AnyArray) -> FloatArray:
+        """The resemblance of rows with these coordinates to each landmark (rows, landmarks)."""
+        exponents = (2.0 * self.narrowness * points) @ self.landmarks.T
+        exponents -= self.narrowness * np.einsum("ij,ij->i", points, points)[:, None]
+        exponents -= self.narrowness * np.einsum("ij,ij->i", self.landmarks, self.landmarks)
+        if unknown.any():
+            exponents += unknown @ self._of_unknown[0]
+        result = np.exp(exponents, out=exponents)
+        result -= self._of_unknown[1]
+        return result
+
+    @cached_property
+    def _of_unknown(self) -> tuple[FloatArray, FloatArray]:
+        """What an unknown cell adds to the exponents (columns, landmarks), and a row of none else has (landmarks,)."""
+        logs, added = np.empty((2, len(self.coordinates.columns), len(self.landmarks)))
+        for column, place in enumerate(self.coordinates.places):
+            own = self.landmarks[:, place]
+            squares = np.einsum("ij,ij->i", own, own)
+            distances = squares[:, None] + squares - 2.0 * own @ own.T
+            logs[column] = np.log(np.exp(-self.narrowness * distances).mean(axis=0))
+            added[column] = logs[column] + self.narrowness * squares
+        return added, np.exp(logs.sum(axis=0))
+
+    @property
+    def between_landmarks(self) -> FloatArray:
+        """How much the landmarks resemble each other (landmarks, landmarks)."""
+        known = np.zeros((len(self.landmarks), len(self.coordinates.columns)), dtype=bool)
+        return self.of_points(self.landmarks, known) + self._of_unknown[1]
+
+
+@dataclass(frozen=True)
+class SimilarRowsExpert:
+    """Class shares by the resemblance to landmarks, as log-probabilities.
+
+    Parameters
+    ----------
+    resemblance : Resemblance
+    weights : ndarray (landmarks, classes)
+        What each landmark adds to the log-odds of each class, temperature included.
+    log_prior : ndarray (classes,)
+    """
+
+    resemblance: Resemblance
+    weights: FloatArray
+    log_prior: FloatArray
+    name: str = "similar rows"
+
+    def log_proba(self, columns: Sequence[Column]) -> FloatArray:
+        """Log-probabilities (rows, classes)."""
+        return np.asarray(log_softmax(self.log_prior + self.resemblance(columns) @ self.weights, axis=1))
+
+
+def fit_similar_rows(
+    learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray
+) -> tuple[SimilarRowsExpert, FloatArray] | None:
+    """Weights of landmarks, and the left-out log-probabilities of the kept rows, by the folds that lack them.
+
+    None without columns that vary, or with few rows.
+
+    Parameters
+    ----------
+    learnt : LearntRows
+    n_labels : sequence of int
+        How many labels each categorical column has.
+    strengths : ndarray (columns,)
+        How much each column tells: what tells more sets rows further apart.
+    """
+    log_prior, n_rows = learnt.additive.log_prior, len(learnt.target)
+    coordinates = plan_coordinates(learnt, n_labels, strengths)
+    if coordinates is None or n_rows < LEAST_ROWS:
+        return None
+    rows = _Rows(*coordinates(learnt.columns), learnt.target, learnt.weights, learnt.folds, log_prior)
+    distinct = np.unique(learnt.rows.rows, return_index=True)[1]
+    order = np.random.RandomState(0).permutation(distinct)
+    some, few = rows.taken(order[:ROWS_TO_CHOOSE]), rows.points[order[:LANDMARKS_TO_CHOOSE]]
+    chosen = min(
+        (fit for one in NARROWNESSES for fit in some.fits(Resemblance(coordinates, few, one), RIDGES)),
+        key=lambda fit: fit.loss,
+    )
+    n_landmarks = min(MOST_LANDMARKS, int((MOST_WORK / n_rows) ** 0.5))
+    resemblance = Resemblance(coordinates, rows.points[order[:n_landmarks]], chosen.resemblance.narrowness)
+    (fit,) = rows.fits(resemblance, [chosen.ridge])
+    return SimilarRowsExpert(resemblance, fit.weights, log_prior), fit.log_proba
+
+
+def plan_coordinates(learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray) -> Coordinates | None:
+    """Coordinates of the columns that vary and may bend; where there is no room for all, of those that tell most."""
+    found: dict[int, tuple[Rescaling | int, float]] = {}
+    room = MOST_COORDINATES // max(len(learnt.target), 1)
+    for place in np.argsort(-strengths, kind="stable").tolist():
+        kind, values = learnt.columns[place]
+        if kind == "text" or place in learnt.additive.monotone:
+            continue
+        read = (
+            _labels(values, int(n_labels[place]), learnt.weights)
+            if kind == "categorical"
+            else _numbers(values, learnt.weights)
+        )
+        if read is not None and _width(read[0]) <= room:
+            found[place] = read
+            room -= _width(read[0])
+    if not found:
+        return None
+    places = tuple(sorted(found))
+    roots = np.sqrt(strengths[list(places)])
+    shares = roots + (roots.mean() if roots.any() else 1.0)  # columns may tell only together
+    units = np.sqrt(shares / shares.sum()) * [found[place][1] for place in places]
+    return Coordinates(places, tuple(found[place][0] for place in places), units)
+
+
+def _numbers(values: FloatArray, weights: FloatArray) -> tuple[Rescaling, float] | None:
+    """How numbers are read, and the unit in which two of them are at a mean squared distance of 2."""
+    change = normal_scores(values, weights)
+    return None if change is None else (change, 1.0)
+
+
+def _labels(codes: IntArray, n_labels: int, weights: FloatArray) -> tuple[int, float] | None:
+    """How many labels there are, and the unit in which two of them are at a mean squared distance of 2."""
+    known = (codes >= 0) & (codes < n_labels)
+    totals = np.bincount(codes[known], weights[known], n_labels)
+    shares = totals / totals.sum() if totals.any() else np.ones(1)
+    unlike = 1.0 - float(shares @ shares)
+    return (n_labels, unlike**-0.5) if unlike > LEAST_UNLIKE else None
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Weights of landmarks at a ridge, and what they say of rows that they did not learn."""
+
+    resemblance: Resemblance
+    ridge: float
+    weights: FloatArray
+    log_proba: FloatArray
+    loss: float
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows to fit weights of landmarks on."""
+
+    points: FloatArray
+    unknown: AnyArray
+    target: IntArray
+    weights: FloatArray
+    folds: IntArray
+    log_prior: FloatArray
+
+    def taken(self, rows: IntArray) -> _Rows:
+        """Some of the rows."""
+        return _Rows(
+            self.points[rows],
+            self.unknown[rows],
+            self.target[rows],
+            self.weights[rows],
+            self.folds[rows],
+            self.log_prior,
+        )
+
+    def fits(self, resemblance: Resemblance, ridges: Sequence[float]) -> Iterator[_Fit]:
+        """The fit at each ridge."""
+        table = resemblance.of_points(self.points, self.unknown)
+        between = resemblance.between_landmarks
+        between += JITTER * np.eye(len(between))
+        away = -np.tile(np.exp(self.log_prior), (len(self.target), 1))
+        away[np.arange(len(away)), self.target] += 1.0
+        weighted, of_folds = table * self.weights[:, None], [self.folds == fold for fold in np.unique(self.folds)]
+        sums = [(weighted[rows].T @ table[rows], weighted[rows].T @ away[rows]) for rows in of_folds]
+        products, pulls = (np.sum(part, axis=0) for part in zip(*sums, strict=True))
+        for ridge in ridges:
+            shares = np.empty_like(away)
+            for rows, (of_fold, pulls_of_fold) in zip(of_folds, sums, strict=True):
+                shares[rows] = table[rows] @ _solved(products - of_fold + ridge * between, pulls - pulls_of_fold)
+            yield self._fit(resemblance, ridge, shares, _solved(products + ridge * between, pulls))
+
+    def _fit(self, resemblance: Resemblance, ridge: float, shares: FloatArray, weights: FloatArray) -> _Fit:
+        """The fit whose left-out class shares, and weights, are given."""
+        temperature = SHARPEST * best_temperature(
+            SHARPEST * shares, self.target, self.weights, SURPRISES, stands_for=np.exp(self.log_prior)
+        )
+        # One of several fits gains some nats by chance, however many rows there are.
+        gain = self._loss(np.zeros_like(shares)) - self._loss(temperature * shares)
+        temperature *= float(np.clip(gain / CERTAIN_GAIN, 0.0, 1.0))
+        scores = temperature * shares
+        return _Fit(resemblance, ridge, temperature * weights, self._log_proba(scores), self._loss(scores))
+
+    def _log_proba(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(log_softmax(self.log_prior + scores, axis=1))
+
+    def _loss(self, scores: FloatArray) -> float:
+        return log_loss(self._log_proba(scores), self.target, self.weights)
+
+
+def _solved(products: FloatArray, pulls: FloatArray) -> FloatArray:
+    """The solution of a ridge regression."""
+    return np.asarray(cho_solve(cho_factor(products, overwrite_a=True, check_finite=False), pulls, check_finite=False))
