@@ -16,6 +16,15 @@ LEAST_SHARE = 1 / 64
 FEATURE_BITS = 32
 """Of the link of a node, the lower bits say which feature it asks for, the upper ones which node lies to the right."""
 
+CODE_BITS = 16
+"""Of a node that asks for a code, the bits that hold it; as many hold the place of the feature."""
+
+LINK_BITS = 2 * CODE_BITS
+"""The bits above these say which node lies to the right."""
+
+TOGETHER = 512
+"""Rows that are asked at once: what is known of them stays in the cache."""
+
 MOST_LEAVES = 16
 """Trees with no more are small: their leaves are the bits of one number."""
 

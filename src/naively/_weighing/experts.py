@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -125,11 +125,19 @@ class LearntRows:
 
     @cached_property
     def asked(self) -> LearntRows:
-        """The rows that experts answer for, each by what did not learn it: the pool is fitted on these."""
+        """The rows that experts answer for, each by what did not learn it: the pool is fitted on these.
+
+        Rare classes have more than their share of these rows: they count as much, together, as among all.
+        """
         chosen = np.flatnonzero(self.is_asked)
         if len(chosen) == len(self.target):
             return self
         rows = FittedRows(**{part.name: getattr(self.rows, part.name)[chosen] for part in fields(FittedRows)})
+        of_all, of_asked = (
+            np.bincount(part.codes, part.weights, len(self.additive.log_prior)) for part in (self.rows, rows)
+        )
+        worth = np.divide(of_all, of_asked, out=np.zeros(len(of_all)), where=of_asked > 0)
+        rows = replace(rows, weights=rows.weights * worth[rows.codes] * (of_asked.sum() / of_all.sum()))
         return LearntRows(self.additive, take_rows(self.columns, chosen), rows, self.removed[chosen])
 
     @property

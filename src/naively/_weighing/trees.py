@@ -17,7 +17,7 @@ import numpy as np
 from naively._kernels import frozen, kernel_of, repays_compiler, with_reference
 from naively._kernels.tree_reference import FEATURE_BITS
 from naively._kernels.tree_reference import total as reference_total
-from naively._weighing.small_trees import small_trees
+from naively._weighing.coded_trees import CodedTrees, coded_trees
 from naively._weighing.terms import Column
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -239,6 +239,9 @@ class Trees:
     share: AnyArray
     values: AnyArray
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in Trees.__dataclass_fields__}  # what kernels read is made anew
+
     @cached_property
     def for_walk(self) -> tuple[AnyArray, ...]:
         """The roots; cuts, and right nodes with features, side by side in memory (nodes, 2); shares, and values.
@@ -254,9 +257,9 @@ class Trees:
         return tuple(frozen(part) for part in (self.roots, nodes, links, self.share, self.values))
 
     @cached_property
-    def for_many(self) -> tuple[AnyArray, ...] | None:
-        """The trees as many rows are asked at once, if all of them are small."""
-        return small_trees(self)
+    def coded(self) -> CodedTrees | None:
+        """The trees as many rows are asked at once, if they can be."""
+        return coded_trees(self)
 
     @with_reference
     def total(self, features: FloatArray) -> FloatArray:
@@ -264,11 +267,11 @@ class Trees:
         result = np.zeros((len(features), self.values.shape[1]))
         is_compiled = repays_compiler(len(features) * len(self.roots))
         walk: Any = kernel_of("trees", "total") if is_compiled else reference_total
-        if not is_compiled or len(features) < FEW_ROWS or self.for_many is None:
+        if not is_compiled or len(features) < FEW_ROWS or self.coded is None:
             walk(frozen(features), *self.for_walk, result)
             return result
         parted = np.isnan(features).any(axis=1)
-        kernel_of("small_trees", "add_small")(frozen(features), np.flatnonzero(~parted), *self.for_many, result)
+        result[~parted] = self.coded.total(features, np.flatnonzero(~parted))
         if parted.any():
             of_parted = np.zeros((np.count_nonzero(parted), result.shape[1]))
             walk(frozen(features[parted]), *self.for_walk, of_parted)

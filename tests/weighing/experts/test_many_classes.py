@@ -65,3 +65,22 @@ def test_few_left_out_answers_pool_experts_that_learnt_all_rows(monkeypatch: pyt
     assert len(few.model.left_out) == len(few.left_out.codes) < 400
     assert loss(model) < whole + 0.1
     assert abs(model.calibration_.log_loss - loss(model)) < 0.15
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
+def test_rows_that_are_asked_have_the_classes_as_often_as_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rare classes have places of their own among the rows that additive weights are fitted on."""
+    X, y = clusters(1)
+    X, y = (
+        np.concatenate([X, np.random.default_rng(3).normal(size=(4000, 4))]),
+        np.concatenate([y, np.zeros(4000, int)]),
+    )
+    weighed = NaiveBayes(Recipe(tempering=Tempering(ALL_WAYS, rows=200), pooled=True)).fit(X, y)._estimated()[0].weighed
+    learnt = experts.learnt_rows(weighed.model, weighed.kept, weighed.rows, weighed.weights)
+    assert learnt.asked is learnt
+    monkeypatch.setattr(experts, "MOST_ANSWERS", 10_000)
+    asked = experts.learnt_rows(weighed.model, weighed.kept, weighed.rows, weighed.weights).asked
+    assert len(asked.target) < len(learnt.target) / 4
+    shares = [np.bincount(one.target, one.weights) / one.weights.sum() for one in (learnt, asked)]
+    np.testing.assert_allclose(shares[1], shares[0])
+    assert np.bincount(asked.target)[0] / len(asked.target) < shares[0][0] - 0.1

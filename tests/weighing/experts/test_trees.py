@@ -1,5 +1,6 @@
 """Trees: the walk, missing cells, the fold forest and the boosted trees."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +11,10 @@ from scipy.special import log_softmax
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 from naively._kernels import frozen, tree_reference
-from naively._kernels import small_trees as small
 from naively._kernels import trees as compiled
-from naively._kernels.small_trees import BLOCK
-from naively._kernels.tree_reference import MOST_LEAVES
+from naively._kernels.tree_reference import MOST_LEAVES, TOGETHER
 from naively._weighing.boosted import fit_boosted_expert, fit_partitions
+from naively._weighing.coded_trees import coded_trees
 from naively._weighing.forest import fit_forest
 from naively._weighing.kept import dealt_folds
 from naively._weighing.trees import Features, Trees, TreeTable, joined_trees, plan_features, side_by_side
@@ -56,32 +56,42 @@ def test_the_kernel_equals_numpy_with_missing_cells() -> None:
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 4))
 @settings(max_examples=25)
 def test_many_rows_that_are_asked_at_once_end_where_each_goes_alone(seed: int, n_classes: int, n_trees: int) -> None:
-    """Trees of one leaf up to the most that small ones have; as many rows as make no whole block; cells at cuts."""
+    """Small trees and large ones; as many rows as make no whole block; cells at cuts, and beyond all."""
     random = np.random.default_rng(seed)
-    n_rows = int(random.integers(1, 3 * BLOCK))
+    n_rows = int(random.integers(1, 3 * TOGETHER))
     table = random.integers(0, 30, (n_rows, 3)).astype(np.float32)
+    most_leaves = int(random.choice([2, 5, MOST_LEAVES, 100]))
+    n_rows = max(n_rows, 100)
     grown = [
-        ExtraTreeRegressor(max_leaf_nodes=int(random.integers(2, MOST_LEAVES + 1)), random_state=number)
-        .fit(table, random.normal(size=n_rows))
-        .tree_
+        ExtraTreeRegressor(max_leaf_nodes=most_leaves, random_state=number).fit(table, random.normal(size=n_rows)).tree_
         for number in range(n_trees)
     ]
     trees = joined_trees([(tree, random.normal(size=(tree.node_count, n_classes))) for tree in grown])
-    asked = np.concatenate([table, np.resize(trees.cut, (BLOCK, 3)), [[np.inf, -np.inf, 0.0]]]).astype(np.float64)
-    result = np.zeros((len(asked), n_classes))
-    rows = random.permutation(len(asked))
-    small.add_small(frozen(asked), rows, *trees.for_many, result)
-    np.testing.assert_array_equal(result, total(compiled, trees, asked))
+    asked = np.concatenate([table, np.resize(trees.cut, (TOGETHER, 3)), [[np.inf, -np.inf, 0.0]]]).astype(np.float64)
+    rows = random.permutation(len(asked))[: int(random.integers(1, len(asked)))]
+    coded = coded_trees(trees)
+    assert (coded.small is None) == (most_leaves > MOST_LEAVES)
+    np.testing.assert_array_equal(coded.total(asked, rows), total(compiled, trees, asked[rows]))
     with_missing = np.where(random.random(asked.shape) < 0.1, np.nan, asked)
     np.testing.assert_allclose(trees.total(with_missing), total(tree_reference, trees, with_missing), rtol=1e-12)
 
 
+def test_what_kernels_read_is_not_part_of_a_pickle() -> None:
+    table, trees, _ = grown(5)
+    before = pickle.dumps(trees)
+    assert trees.for_walk is not None
+    assert trees.coded is not None
+    assert pickle.dumps(trees) == before
+    again = pickle.loads(before)
+    np.testing.assert_array_equal(total(compiled, again, table), total(compiled, trees, table))
+
+
 def test_trees_that_are_not_small_or_in_no_order_are_walked() -> None:
     _, trees, originals = grown(3)
-    assert trees.for_many is None
+    assert coded_trees(trees).small is None
     few = joined_trees([(tree, tree.value[:, 0, :]) for tree in originals[:1]])
     stump = few.pruned(np.arange(len(few.feature)) == 0)
-    assert stump.for_many is not None
+    assert coded_trees(stump) is None  # it asks nothing
     crossed = Trees(
         np.array([0]),
         np.array([0, 0, -1, 0, -1, -1, -1], dtype=np.int32),
@@ -90,7 +100,7 @@ def test_trees_that_are_not_small_or_in_no_order_are_walked() -> None:
         np.full(7, 0.5, dtype=np.float32),
         np.zeros((7, 2), dtype=np.float32),
     )
-    assert crossed.for_many is None
+    assert coded_trees(crossed).small is None
 
 
 def test_a_missing_cell_is_averaged_out() -> None:
