@@ -58,10 +58,9 @@ def test_the_kernel_equals_numpy_with_missing_cells() -> None:
 def test_many_rows_that_are_asked_at_once_end_where_each_goes_alone(seed: int, n_classes: int, n_trees: int) -> None:
     """Small trees and large ones; as many rows as make no whole block; cells at cuts, and beyond all."""
     random = np.random.default_rng(seed)
-    n_rows = int(random.integers(1, 3 * TOGETHER))
+    n_rows = int(random.integers(100, 3 * TOGETHER))
     table = random.integers(0, 30, (n_rows, 3)).astype(np.float32)
     most_leaves = int(random.choice([2, 5, MOST_LEAVES, 100]))
-    n_rows = max(n_rows, 100)
     grown = [
         ExtraTreeRegressor(max_leaf_nodes=most_leaves, random_state=number).fit(table, random.normal(size=n_rows)).tree_
         for number in range(n_trees)
