@@ -89,3 +89,26 @@ def test_sums_of_cells(how) -> None:
     cells, values, sums = np.array([2, 0, 2]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.zeros((2, 3))
     how.cell_sums(cells, values, sums)
     np.testing.assert_array_equal(sums, [[2.0, 0.0, 4.0], [5.0, 0.0, 10.0]])
+
+
+@given(st.integers(0, 10_000), st.integers(1, 50), st.integers(2, 6))
+def test_derivatives_are_those_of_the_loss_in_whole_units(seed: int, n_rows: int, n_classes: int) -> None:
+    random = np.random.default_rng(seed)
+    scores, target = random.normal(size=(n_classes, n_rows), scale=3), random.integers(0, n_classes, n_rows)
+    weights, exponentials = random.random(n_rows) * 5, np.exp(scores - scores.max(axis=0))
+    found = {how: np.empty((2, n_classes, n_rows)) for how in (reference, compiled)}
+    for how, result in found.items():
+        how.derivatives(exponentials, target, UNIT * weights, *result)
+    np.testing.assert_array_equal(found[reference], found[compiled])
+    np.testing.assert_array_equal(found[reference], np.round(found[reference]))
+    proba = exponentials / exponentials.sum(axis=0)
+    own = np.arange(n_classes)[:, None] == target
+    expected = weights * (own - proba), weights * proba * (1 - proba)
+    np.testing.assert_allclose(found[reference] / UNIT, expected, atol=1 / UNIT)
+
+
+@pytest.mark.parametrize("how", [reference, compiled])
+def test_effects_are_added_to_the_rows_of_their_cells(how) -> None:
+    scores = np.ones((2, 3))
+    how.add_effects(scores, np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0, 1]))
+    np.testing.assert_array_equal(scores, [[3.0, 2.0, 3.0], [5.0, 4.0, 5.0]])

@@ -13,6 +13,9 @@ from naively.typing import AnyArray, FloatArray, IntArray
 LEAST_GAIN_OF_A_CUT = 1e2
 """What a cut must gain, in units of the gradients: less is rounding."""
 
+TO_WHOLE = 1.5 * 2.0**52
+"""A number below 2 ** 51 to which this is added, and then taken away again, is the nearest whole one."""
+
 
 def grow(
     codes: AnyArray,
@@ -122,6 +125,38 @@ def ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray,
         answers, wanted = codes[goes_on, column[nodes]].astype(np.int64), place[nodes]
         is_right = np.where(n_labels[column[nodes]] == 0, answers > wanted, answers == wanted)
         cells[goes_on] = 2 * nodes + 1 + is_right
+
+
+def derivatives(
+    exponentials: FloatArray, target: IntArray, units: FloatArray, gradient: FloatArray, stiffness: FloatArray
+) -> None:
+    """The derivatives of the log-loss of each row by the score of each class, rounded to whole numbers.
+
+    Parameters
+    ----------
+    exponentials : ndarray (classes, rows)
+        Of the scores less the highest of each row.
+    target : ndarray (rows,)
+    units : ndarray (rows,)
+        What the rows weigh, in the units that are counted.
+    gradient, stiffness : ndarray (classes, rows)
+        Results: first derivatives, with the sign turned, and second ones.
+    """
+    np.divide(exponentials, exponentials.sum(axis=0), out=gradient)
+    np.subtract(1.0, gradient, out=stiffness)
+    stiffness *= gradient
+    stiffness *= units
+    np.negative(gradient, out=gradient)
+    gradient[target, np.arange(len(target))] += 1.0
+    gradient *= units
+    for values in (gradient, stiffness):
+        values += TO_WHOLE
+        values -= TO_WHOLE
+
+
+def add_effects(scores: FloatArray, effects: FloatArray, cells: IntArray) -> None:
+    """Add the effects of cells (classes, cells) to the scores of the rows in them (classes, rows)."""
+    scores += effects[:, cells]
 
 
 def cell_sums(cells: IntArray, values: FloatArray, sums: FloatArray) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from naively._kernels.compiling import inlined, kernel
-from naively._kernels.partition_reference import LEAST_GAIN_OF_A_CUT
+from naively._kernels.partition_reference import LEAST_GAIN_OF_A_CUT, TO_WHOLE
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
@@ -140,6 +140,32 @@ def ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray,
             is_right = code > place[node] if n_labels[column[node]] == 0 else code == place[node]
             node = 2 * node + 1 + is_right
         cells[row] = node
+
+
+@kernel
+def derivatives(
+    exponentials: FloatArray, target: IntArray, units: FloatArray, gradient: FloatArray, stiffness: FloatArray
+) -> None:
+    """Derivatives of the log-loss; see `naively._kernels.partition_reference.derivatives`."""
+    n_classes, n_rows = exponentials.shape
+    totals = np.zeros(n_rows)
+    for label in range(n_classes):
+        for row in range(n_rows):
+            totals[row] += exponentials[label, row]
+    for label in range(n_classes):
+        for row in range(n_rows):
+            proba = exponentials[label, row] / totals[row]
+            own = 1.0 if target[row] == label else 0.0
+            gradient[label, row] = ((own - proba) * units[row] + TO_WHOLE) - TO_WHOLE
+            stiffness[label, row] = ((1.0 - proba) * proba * units[row] + TO_WHOLE) - TO_WHOLE
+
+
+@kernel
+def add_effects(scores: FloatArray, effects: FloatArray, cells: IntArray) -> None:
+    """Add the effects of cells (classes, cells) to the scores of the rows in them (classes, rows)."""
+    for label in range(scores.shape[0]):
+        for row in range(len(cells)):
+            scores[label, row] += effects[label, cells[row]]
 
 
 @kernel

@@ -212,7 +212,7 @@ class _Group:
         self._target = target[learnt]
         self._weights = weights[learnt].astype(np.float32).astype(np.float64)  # equal ones to the last bit
         self._scores, self._asked_scores = start[learnt].T.copy(), start[held_out].T.copy()
-        self._gradient, self._stiffness = np.empty_like(self._scores), np.empty_like(self._scores)  # written anew
+        self._exponentials, self._gradient, self._stiffness = np.empty((3, *self._scores.shape))  # written anew
         self._asked_target, self._asked_weights = target[held_out], weights[held_out]
 
     def loss_of_next(self) -> float:
@@ -221,23 +221,16 @@ class _Group:
         cuts, cells = self._cut(gradient, stiffness)
         tree, effects = self._tree(cuts, cells, gradient, stiffness)
         self.partitions.append((tree, effects[:, tree.numbers].T))
-        self._scores += effects[:, cells]
-        self._asked_scores += effects[:, _ends(self._asked, self._n_labels, cuts)]
+        _add_effects(self._scores, effects, cells)
+        _add_effects(self._asked_scores, effects, _ends(self._asked, self._n_labels, cuts))
         return log_loss(log_softmax(self._asked_scores, axis=0).T, self._asked_target, self._asked_weights)
 
     def _derivatives(self) -> tuple[FloatArray, FloatArray]:
         """Of the log-loss of each row by the score of each class (classes, rows), whole numbers of units."""
-        proba, stiffness, units = self._gradient, self._stiffness, UNIT * self._weights
-        np.subtract(self._scores, self._scores.max(axis=0), out=proba)
-        np.exp(proba, out=proba)
-        proba /= proba.sum(axis=0)
-        np.subtract(1.0, proba, out=stiffness)
-        stiffness *= proba
-        stiffness *= units
-        np.negative(proba, out=proba)
-        proba[self._target, np.arange(proba.shape[1])] += 1.0
-        proba *= units
-        return np.round(proba, out=proba), np.round(stiffness, out=stiffness)
+        np.subtract(self._scores, self._scores.max(axis=0), out=self._exponentials)
+        np.exp(self._exponentials, out=self._exponentials)
+        _derive(self._exponentials, self._target, UNIT * self._weights, self._gradient, self._stiffness)
+        return self._gradient, self._stiffness
 
     def _cut(self, gradient: FloatArray, stiffness: FloatArray) -> tuple[Cuts, IntArray]:
         """The next partition: what its nodes ask, and where the learnt rows end."""
@@ -385,6 +378,20 @@ def _ends(codes: AnyArray, n_labels: IntArray, cuts: Cuts) -> IntArray:
     cells = np.zeros(len(codes), dtype=np.int64)
     _kernel("ends", len(codes))(codes, n_labels, cuts.column, cuts.place, cells)
     return cells
+
+
+@with_reference
+def _derive(
+    exponentials: FloatArray, target: IntArray, units: FloatArray, gradient: FloatArray, stiffness: FloatArray
+) -> None:
+    """Write derivatives; see `naively._kernels.partition_reference.derivatives`."""
+    _kernel("derivatives", exponentials.size)(exponentials, target, units, gradient, stiffness)
+
+
+@with_reference
+def _add_effects(scores: FloatArray, effects: FloatArray, cells: IntArray) -> None:
+    """Add the effects of cells (classes, cells) to the scores of the rows in them (classes, rows)."""
+    _kernel("add_effects", scores.size)(scores, effects, cells)
 
 
 @with_reference
