@@ -72,7 +72,7 @@ def fit_log_pool(
 
 
 class _PoolProblem(SoftmaxProblem):
-    """The loss of what experts say beyond the prior (experts, rows, classes), by their weights and biases of classes."""
+    """The loss of what experts say beyond the prior (experts, rows, classes), by weights of experts and biases."""
 
     search: ClassVar[Search] = Search(gain=1e-10, steps=200)
 
