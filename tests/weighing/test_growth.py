@@ -68,7 +68,8 @@ def test_effects_of_many_values_are_sparse():
 def test_numbers_have_effects_of_bins_only_where_there_are_rows_for_them(n_columns, each):
     rng = np.random.default_rng(0)
     model = NaiveBayes("auto").fit(rng.normal(size=(100, n_columns)), np.arange(100) % 2)
-    assert model._estimated()[0].weighed.model.loo.effects.shape[1] == n_columns * each
+    weighed = model._estimated()[0].weighed
+    assert weighed.model.left_out(weighed.kept, weighed.rows).effects.shape[1] == n_columns * each
 
 
 @pytest.mark.filterwarnings("ignore:The data deserve a look")
