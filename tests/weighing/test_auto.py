@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
 import naively._weighing.categories as categories
@@ -122,6 +124,26 @@ def test_a_weight_equals_repetitions_of_the_row(name):
     np.testing.assert_allclose(a.bias, b.bias, atol=1e-4)
 
 
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000), share=st.floats(0.02, 0.5))
+def test_evidence_of_nothing_leaves_the_prior_in_force(seed, share):
+    rng = np.random.default_rng(seed)
+    codes = (rng.random(500) < share).astype(np.int64)
+    said = rng.normal(size=500) * rng.choice([0.1, 1.0, 30.0])
+    one = replace(
+        design(rows=500, classes=2, effects=0),
+        evidence=np.stack([said, -said])[:, :, None],
+        log_prior=np.log([[1 - share], [share]]).repeat(500, axis=1),
+        codes=codes,
+        weights=np.ones(500),
+        counted=np.ones(1),
+        penalty=np.ones(1),
+    )
+    tempered = fit_candidates(one, {"T": CANDIDATES["T"]})["T"]
+    losses = [-log_softmax(of_rows)[codes, np.arange(500)].mean() for of_rows in (scores(one, tempered), one.log_prior)]
+    assert losses[0] < losses[1] + 0.005
+
+
 def test_no_weight_is_negative():
     one = design(rows=400)
     one.evidence[one.codes, np.arange(400)] -= 2.0  # evidence against the row's own class: a negative weight would pay
@@ -160,10 +182,8 @@ def test_the_average_of_candidates_is_one_additive_score():
     one = design()
     fitted = list(tempering.fit_candidates(one).values())
     shares = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
-    prior = log_softmax(np.arange(3.0)[:, None])[:, 0]
-    fixed = replace(one, log_prior=np.tile(prior[:, None], 80))
-    expected = sum(q * log_softmax(scores(fixed, c)) for q, c in zip(shares, fitted, strict=True))
-    averaged = log_softmax(scores(fixed, average(fitted, shares, prior)))
+    expected = sum(q * log_softmax(scores(one, c)) for q, c in zip(shares, fitted, strict=True))
+    averaged = log_softmax(scores(one, average(fitted, shares)))
     np.testing.assert_allclose(averaged, log_softmax(expected), atol=1e-10)
 
 
@@ -205,12 +225,13 @@ def test_missing_and_unseen_cells(fitted):
 
 
 def test_leave_one_out_shapes(fitted):
-    model, _columns, _codes = fitted
+    model, columns, _codes = fitted
     loo, terms = model.loo, len(model.terms)
-    assert loo.evidence.shape == (300, terms, 3)
+    evidence = model.left_out(columns, loo.fitted_on).evidence
+    assert evidence.shape == (3, 300, terms)
     assert loo.log_posterior.shape == (300, 3)
     np.testing.assert_allclose(np.exp(loo.log_posterior).sum(axis=1), 1)
-    np.testing.assert_allclose(loo.evidence.sum(axis=2), 0, atol=1e-9)
+    np.testing.assert_allclose(evidence.sum(axis=0), 0, atol=1e-9)
     assert calibration(loo.log_posterior, loo.codes).log_loss < np.log(3)
 
 

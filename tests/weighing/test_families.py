@@ -7,6 +7,7 @@ from naively import NaiveBayes, load
 from naively._scoring.leave_one_out import LearntRows, left_out_evidence
 from naively._table.read import read_table
 from naively._weighing.sources import contrasted
+from naively._weighing.terms import take_rows
 from naively.errors import InputError, ParameterError
 from naively.families import (
     FAMILIES,
@@ -112,10 +113,12 @@ def test_the_weights_are_fitted_on_the_leave_one_out_of_the_family():
     families, smoothings = model._checked_families(RECIPE_OBJECTS["auto"]), [StackedMEstimate()] * 3
     rows = LearntRows(read_table(frame[:240]), None, y[:240])
     expected = contrasted(left_out_evidence(model.schema_, families, smoothings, model.statistics_, rows))[:, :2]
-    loo = model._estimated()[0].weighed.model.loo
-    times = np.round(loo.weights).astype(int)  # equal rows in one fold stand together
+    weighed = model._estimated()[0].weighed
+    columns = take_rows(weighed.kept, weighed.rows.rows)
+    times = np.round(weighed.rows.weights).astype(int)  # equal rows in one fold stand together
     assert times.sum() == 240
-    found = np.repeat(loo.evidence[:, :2], times, axis=0)
+    evidence = np.moveaxis(weighed.model.left_out(columns, weighed.rows).evidence, 0, 2)
+    found = np.repeat(evidence[:, :2], times, axis=0)
     sort = [np.lexsort(one.reshape(len(one), -1).round(9).T) for one in (found, expected)]
     np.testing.assert_allclose(found[sort[0]], expected[sort[1]], atol=1e-8)
 

@@ -9,8 +9,13 @@ from naively._table.table import SparseTable
 from naively._weighing.additive import _affordable
 from naively._weighing.effects import BLOCK_VALUES, EFFECT_BINS, category_basis, effect_table
 from naively._weighing.reading import FEW_CELLS, LEAST_CELLS, MANY_COLUMNS, MOST_TABLE, cells_within
+from naively._weighing.terms import take_rows
+from naively.families._densities import Sample
+from naively.families._plain_stack import PlainStack
 from naively.recipes import ALL_WAYS
 from naively.statistics._histogram import Histogram
+
+from .additive_tables import class_moments
 
 
 def test_a_histogram_within_fewer_cells_holds_the_same_rows():
@@ -31,6 +36,30 @@ def test_the_tables_of_densities_are_bounded_with_many_classes():
     model = NaiveBayes("fast").fit(rng.normal(size=(3000, 1)), y)
     (source,) = model._estimated()[0].weighed.model.sources
     assert source.histogram.counts.shape[1] <= max(LEAST_CELLS, MOST_TABLE // 300)
+    assert source.stacked is not source.stacked  # and no source holds them
+    np.testing.assert_array_equal(source.stacked.table, source.stacked.table)
+
+
+def test_what_is_let_go_is_found_again():
+    rng = np.random.default_rng(0)
+    codes, x = np.arange(90) % 3, rng.normal(size=(4, 90))
+    histograms = [Histogram.of(column, codes, 3) for column in x]
+    moments = [class_moments(column, codes, 3) for column in x]
+    samples = [Sample(one.values(), one.counts, *of) for one, of in zip(histograms, moments, strict=True)]
+    stack = PlainStack.of(samples, np.ones(3))
+    cells = np.stack([one.cell_of(column) for one, column in zip(histograms, x, strict=True)])
+    before = stack.leave_one_out(cells, codes, np.ones(90))
+    held = set(vars(stack))
+    stack.let_go()
+    assert {"odds", "own_odds"} <= held - set(vars(stack))
+    np.testing.assert_array_equal(stack.leave_one_out(cells, codes, np.ones(90)), before)
+
+
+def test_all_rows_are_not_copied():
+    columns = [("numeric", np.arange(5.0)), ("categorical", np.arange(5))]
+    assert take_rows(columns, np.arange(5)) == columns
+    assert take_rows(columns, np.array([0, 0, 1, 2, 3]))[0][1].tolist() == [0, 0, 1, 2, 3]
+    assert take_rows([], np.arange(0)) == []
 
 
 def test_very_many_columns_share_the_cells():
@@ -68,7 +97,8 @@ def test_effects_of_many_values_are_sparse():
 def test_numbers_have_effects_of_bins_only_where_there_are_rows_for_them(n_columns, each):
     rng = np.random.default_rng(0)
     model = NaiveBayes("auto").fit(rng.normal(size=(100, n_columns)), np.arange(100) % 2)
-    assert model._estimated()[0].weighed.model.loo.effects.shape[1] == n_columns * each
+    weighed = model._estimated()[0].weighed
+    assert weighed.model.left_out(weighed.kept, weighed.rows).effects.shape[1] == n_columns * each
 
 
 @pytest.mark.filterwarnings("ignore:The data deserve a look")

@@ -76,7 +76,7 @@ def test_a_constant_column_and_a_missing_cell_say_nothing_and_the_class_bias_is_
     # rounding: a class's share of one value is its count over itself
     np.testing.assert_allclose(evidence[:, 3:5], 0.0, atol=1e-12)
     assert (evidence[:, -1] == evidence[0, -1]).all()
-    assert evidence[:, -1].any()
+    assert evidence[:, -1].any() == (recipe == "auto")  # one temperature leaves the prior as it is
     assert not model.evidence(table[:1].assign(a=None, b=None, x=np.nan))[:, :3].any()
 
 
@@ -97,7 +97,7 @@ def test_the_class_bias_is_in_explanations_and_log_odds(recipe):
 # -- values seen once or a few times -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("recipe", WEIGHED)
+@pytest.mark.parametrize("recipe", [*WEIGHED, "strong"])
 @pytest.mark.parametrize("n_rows_each", [1, 2])
 def test_an_identifier_that_is_asked_again_does_no_harm(recipe, n_rows_each):
     harm = []
@@ -109,7 +109,7 @@ def test_an_identifier_that_is_asked_again_does_no_harm(recipe, n_rows_each):
         with_it = NaiveBayes(recipe).fit({"z": learnt, "id": names}, y)
         without = NaiveBayes(recipe).fit({"z": learnt}, y)
         harm.append(log_loss(with_it, {"z": asked, "id": names}, truth) - log_loss(without, {"z": asked}, truth))
-    assert np.mean(harm) < (0.02 if n_rows_each == 1 else 0.06)
+    assert np.mean(harm) < 0.02
 
 
 def test_a_column_of_users_is_used_as_well_as_by_the_textbook():

@@ -18,6 +18,13 @@ def noise(seed, n_rows, n_columns):
     return rng.normal(size=(n_rows, n_columns)), y, rng.normal(size=(400, n_columns)), rng.integers(0, 2, 400)
 
 
+def beyond_prior(recipe, X, y, X_new, y_new):
+    """By how much the log-loss that is said, and that is found, exceeds that of the class frequencies."""
+    log_prior = np.log((np.bincount(y) + 1) / (len(y) + y.max() + 1))
+    model = NaiveBayes(recipe).fit(X, y)
+    return model.calibration_.log_loss + log_prior[y].mean(), log_loss(model, X_new, y_new) + log_prior[y_new].mean()
+
+
 @pytest.mark.filterwarnings("ignore:The data deserve a look")  # they do: that is the case in question
 @pytest.mark.parametrize(("recipe", "most"), [("auto", 0.02), ("strong", 0.03)])
 def test_ten_rows_of_noise_are_worth_the_prior(recipe, most):
@@ -57,16 +64,29 @@ def labels(seed, n_columns, n_values):
     return X, y, X_new, rng.integers(0, 2, 1000)
 
 
+MANY_SEEDS = [(recipe, seed) for recipe in ("fast", "auto") for seed in range(5)] + [("strong", 0), ("strong", 1)]
+
+
 @pytest.mark.filterwarnings("ignore:The data deserve a look")
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("recipe", "seed"), MANY_SEEDS)
 @pytest.mark.parametrize(
     "table",
     [lambda seed: noise(seed, 200, 2000), lambda seed: labels(seed, 5, 100), lambda seed: labels(seed, 1, 300)],
     ids=["200 x 2000 numbers", "5 x 100 labels", "1 x 300 labels"],
 )
-def test_what_calibration_says_of_noise_can_be_quoted(table, seed):
-    X, y, X_new, y_new = table(seed)
-    log_prior = np.log((np.bincount(y) + 1) / (len(y) + 2))
-    model = NaiveBayes().fit(X, y)
-    assert model.calibration_.log_loss == pytest.approx(-log_prior[y].mean(), abs=0.02)
-    assert log_loss(model, X_new, y_new) == pytest.approx(-log_prior[y_new].mean(), abs=0.02)
+def test_what_calibration_says_of_noise_can_be_quoted(table, recipe, seed):
+    assert beyond_prior(recipe, *table(seed)) == pytest.approx((0.0, 0.0), abs=0.02)
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
+@pytest.mark.parametrize("recipe", ["fast", "auto", "strong"])
+@pytest.mark.parametrize(("n_rows", "n_columns", "share"), [(1000, 10, 0.1), (200, 2000, 0.1), (1000, 100, 0.02)])
+def test_noise_leaves_the_prior_of_unequal_classes_in_force(recipe, n_rows, n_columns, share):
+    """Evidence that means nothing is not weighed by weakening the prior, nor do very many columns read the class."""
+    found = []
+    for seed in range(2 if recipe == "strong" else 4):
+        rng = np.random.default_rng(seed)
+        y, y_new = ((rng.random(n) < share).astype(int) for n in (n_rows, 1000))
+        X, X_new = rng.normal(size=(n_rows, n_columns)), rng.normal(size=(1000, n_columns))
+        found.append(beyond_prior(recipe, X, y, X_new, y_new))
+    np.testing.assert_allclose(found, 0.0, atol=0.02)

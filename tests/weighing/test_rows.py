@@ -89,6 +89,21 @@ def test_copies_of_all_rows_change_little(recipe):
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from(["fast", "auto"]), st.booleans())
+def test_copies_of_rows_that_repeat_change_no_answer(seed, times, recipe, of_one_class):
+    """Also where rows repeat by chance: all of a table, or of a class, given several times, are so many weights."""
+    random = np.random.default_rng(seed)
+    y = random.integers(0, 2, 200)
+    cells = random.integers(0, 3, (200, 4)) * (random.random((200, 4)) < 0.7) + y[:, None]
+    X = pd.DataFrame(cells.astype(str), columns=list("abcd"))
+    weight = np.where(of_one_class & (y == 0), 1, times)
+    again = np.repeat(np.arange(200), weight)
+    copied = NaiveBayes(recipe).fit(X.iloc[again], y[again])
+    plain = NaiveBayes(recipe).fit(X, y, weight.astype(float))
+    np.testing.assert_allclose(copied.predict_proba(X), plain.predict_proba(X), atol=1e-6)
+
+
 def test_rows_of_few_values_repeat_and_each_counts():
     """A table of 8 kinds of rows: repetitions are no copies."""
     random = np.random.default_rng(0)

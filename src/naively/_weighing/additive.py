@@ -64,18 +64,19 @@ class LeaveOneOut:
     Parameters
     ----------
     fitted_on : FittedRows
-        Where they stand among all kept rows, their folds, and how often they occurred.
-    design : Design
-        Their leave-one-out evidence and prior, class, weight and value effects.
+        Where they stand among all kept rows, their classes, weights and folds, and how often they occurred.
     candidates : tuple of str
         The ways of weighing that are averaged.
+    temperature : float
+        The temperature of all evidence.
     log_posterior : ndarray (rows, classes)
-        Each row under the average of candidates that were fitted without its fold.
+        Each row under the average of candidates that were fitted without its fold; in single precision where there
+        is much evidence.
     """
 
     fitted_on: FittedRows
-    design: Design
     candidates: tuple[str, ...]
+    temperature: float
     log_posterior: FloatArray
 
     @property
@@ -84,34 +85,14 @@ class LeaveOneOut:
         return self.fitted_on.rows
 
     @property
-    def folds(self) -> IntArray:
-        """The fold of each row."""
-        return self.fitted_on.folds
-
-    @property
     def codes(self) -> IntArray:
         """The class of each row."""
-        return self.design.codes
+        return self.fitted_on.codes
 
     @property
     def weights(self) -> FloatArray:
         """The weight of each row."""
-        return self.design.weights
-
-    @property
-    def evidence(self) -> FloatArray:
-        """Leave-one-out evidence (rows, terms, classes), centred over the classes; 0 where missing."""
-        return np.moveaxis(self.design.evidence, 0, 2)
-
-    @property
-    def effects(self) -> FloatArray:
-        """The columns of the value effects (rows, effects)."""
-        return self.design.effects
-
-    @property
-    def temperature(self) -> float:
-        """The temperature of all evidence."""
-        return self.design.temperature
+        return self.fitted_on.weights
 
 
 @dataclass(frozen=True)
@@ -203,11 +184,16 @@ class AdditiveModel:
         """The scores that it gives, without what they were fitted on."""
         return Reweighted(self.log_prior + self.bias, self.terms)
 
-    def reweighted(self, prior_scale: float, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> Reweighted:
-        """The model with other coefficients, and the estimates that it has."""
-        fitted = Coefficients(prior_scale, bias, weights, effects)
+    def left_out(self, columns: Sequence[Column], rows: FittedRows) -> Design:
+        """Rows that were learnt, each as seen by estimates without what it gave."""
+        told = (rows.codes, rows.weights, rows.removed)
+        return left_out_design(self.sources, self.indicators, self.bases, self.prior, columns, *told)
+
+    def reweighted(self, start: FloatArray, weights: FloatArray, effects: FloatArray) -> Reweighted:
+        """The model with other coefficients, and the estimates that it has; the scores of nothing are `start`."""
+        fitted = Coefficients(start, weights, effects)
         terms = [term for term in fold_terms(self.sources, self.bases, self.indicators, fitted) if not term.is_silent()]
-        return Reweighted(prior_scale * self.log_prior + bias, terms)
+        return Reweighted(start, terms)
 
 
 def fit_additive(
@@ -249,19 +235,21 @@ def fit_additive(
     without = Folds(rows.folds, weights) if len(codes) else None  # with no rows nothing is left out
     design = left_out_design(sources, indicators, bases, prior, kept, codes, weights, rows.removed, without, n_threads)
     design = design.at_temperature(fit_temperature(design))
-    crossed, fitted = cross_fit(design, rows.folds, chosen, n_threads)
+    crossed, by_candidate = cross_fit(design, rows.folds, chosen, n_threads)
+    temperature, left_out_prior = design.temperature, design.log_prior
+    del design  # the largest of all, and of no more use
     shares = candidate_shares(crossed, codes, weights)
-    crossed_average = log_softmax(np.tensordot(shares, crossed, axes=1))
-    share = believed(crossed_average.T, design.log_prior.T, codes, weights)
-    averaged = average(list(fitted.values()), shares, log_prior).believed(share)
-    loo = LeaveOneOut(
-        fitted_on=rows,
-        design=design,
-        candidates=tuple(chosen),
-        log_posterior=log_softmax(design.log_prior + share * (crossed_average - design.log_prior)).T,
-    )
-    terms = fold_terms(sources, bases, indicators, averaged)
-    return AdditiveModel(log_prior, averaged.bias, terms, loo, sources, bases, indicators, prior, averaged)
+    crossed_average = log_softmax(np.tensordot(shares.astype(crossed.dtype), crossed, axes=1))
+    share = believed(crossed_average.T, left_out_prior.T, codes, weights)
+    fitted = average(list(by_candidate.values()), shares).believed(share)
+    loo = LeaveOneOut(rows, tuple(chosen), temperature, _drawn_to_prior(crossed_average, left_out_prior, share).T)
+    terms = fold_terms(sources, bases, indicators, fitted)
+    return AdditiveModel(log_prior, fitted.bias, terms, loo, sources, bases, indicators, prior, fitted)
+
+
+def _drawn_to_prior(log_posterior: FloatArray, log_prior: FloatArray, share: float) -> FloatArray:
+    """Log-posteriors (classes, rows), of which a share is believed beside the prior."""
+    return log_posterior if share == 1.0 else log_softmax(log_prior + share * (log_posterior - log_prior))
 
 
 def _affordable(candidates: Sequence[str], n_classes: int, n_rows: int, n_terms: int) -> dict[str, Candidate]:
@@ -320,7 +308,7 @@ def left_out_design(
     effects = list(in_order(lambda pair: effects_of(*pair), zip(sources, bases, strict=True), n_threads))
     return Design(
         evidence=evidence,
-        log_prior=prior.without(codes, removed),
+        log_prior=prior.without(codes, removed).astype(dtype, copy=False),
         codes=codes,
         weights=weights,
         effects=side_by_side(effects, len(codes), n_cells),

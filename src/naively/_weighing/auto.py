@@ -17,7 +17,7 @@ from naively._weighing.categories import prior_pseudo_counts
 from naively._weighing.kept import FittedRows, fitted_rows, in_rows, sample_weights, typical_weights
 from naively._weighing.reading import read_sources
 from naively._weighing.sources import EstimatedNumbers, WeighedEstimate
-from naively._weighing.terms import Column, FamilyTerm, PartTerm, Term, TextTerm
+from naively._weighing.terms import Column, FamilyTerm, PartTerm, Term, TextTerm, take_rows
 from naively._weighing.text import TextEvidence, WeighedText
 from naively._weighing.weights import CANDIDATES
 from naively.errors import ParameterError, SchemaError
@@ -92,7 +92,7 @@ class Weighed:
     def left_out(self) -> LeftOutRows:
         """The kept rows as seen by models that did not learn from them."""
         loo = self.model.loo
-        return LeftOutRows(loo.log_posterior, loo.codes, loo.weights, self.model.log_prior)
+        return LeftOutRows(loo.log_posterior.astype(np.float64), loo.codes, loo.weights, self.model.log_prior)
 
 
 def weigh(
@@ -126,7 +126,7 @@ def weigh(
         model = fit_additive(
             sources,
             prior,
-            [(kind, values[rows.rows]) for kind, values in cells],
+            take_rows(cells, rows.rows),
             rows,
             typical,
             tempering.candidates,

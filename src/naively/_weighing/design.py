@@ -25,6 +25,8 @@ OTHERS = 16
 MOST_CLASSES = 160
 """Beyond so many classes rows are told from some of them only, and have too few rows for weights of their own."""
 
+SORTED_ROWS = 256
+
 LARGE = 1 << 20
 """Evidence of more cells than this is held in single precision."""
 
@@ -102,7 +104,9 @@ class Design:
         n_rest = self.n_classes - NEAREST
         middles = NEAREST + ((np.arange(OTHERS) + 0.5) * n_rest / OTHERS).astype(np.int64)
         places = np.concatenate([np.arange(NEAREST), middles])
-        return np.ascontiguousarray(np.argsort(-scores, axis=1, kind="stable")[:, places].T)
+        blocks = np.split(scores, range(SORTED_ROWS, len(scores), SORTED_ROWS))  # an order is larger than the scores
+        chosen = [np.argsort(-block, axis=1, kind="stable")[:, places] for block in blocks]
+        return np.ascontiguousarray(np.concatenate(chosen).T)
 
     def at_temperature(self, temperature: float) -> Design:
         """The design with another temperature, which neither the sum of the terms nor the rivals depend on."""
@@ -226,9 +230,10 @@ class RivalScores:
         self.n_classes, self.codes = design.n_classes, np.zeros(len(rows), dtype=np.int64)
         self.rivals, self.weights = np.ascontiguousarray(design.rivals[:, rows].T), design.weights[rows]
         terms = range(design.evidence.shape[2])
-        said = [np.take_along_axis(design.evidence[:, :, term].T[rows], self.rivals, axis=1) for term in terms]
-        self.evidence = np.stack(said).reshape(len(said), -1)  # (terms, rows * rivals)
-        self.log_prior = np.take_along_axis(design.log_prior.T[rows], self.rivals, axis=1) + np.log(design.stands_for)
+        self.evidence = np.empty((len(terms), self.rivals.size), design.evidence.dtype)  # (terms, rows * rivals)
+        for term in terms:
+            self.evidence[term] = design.evidence[:, :, term][self.rivals, rows[:, None]].ravel()
+        self.log_prior = design.log_prior[self.rivals, rows[:, None]] + np.log(design.stands_for)
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
         """The scores (rivals, rows)."""

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import log_softmax
 
-from naively._weighing.additive import AdditiveModel, Reweighted, left_out_design
+from naively._weighing.additive import AdditiveModel, Reweighted
 from naively._weighing.design import Design
 from naively._weighing.joint_gaussian import (
     JointGaussian,
@@ -158,17 +158,7 @@ class LearntRows:
     @cached_property
     def design(self) -> Design:
         """The left-out evidence of the additive model's terms."""
-        model, rows = self.additive, self.rows
-        return left_out_design(
-            model.sources,
-            model.indicators,
-            model.bases,
-            model.prior,
-            self.columns,
-            rows.codes,
-            rows.weights,
-            rows.removed,
-        )
+        return self.additive.left_out(self.columns, self.rows)
 
     @cached_property
     def additive_log_proba(self) -> FloatArray:
@@ -257,7 +247,6 @@ def _other_columns(asked: LearntRows) -> tuple[FloatArray, Reweighted]:
     model, n_classes = asked.additive, len(asked.additive.log_prior)
     weight = min(1.0, model.loo.temperature) * model.loo.design.counted * ~model.free_numeric_weights
     scorer = model.reweighted(
-        0.0,
         np.zeros(n_classes),
         np.repeat(weight[None], n_classes, axis=0),
         np.zeros((n_classes, model.loo.effects.shape[1])),

@@ -22,6 +22,9 @@ MOST_UNITS = 64
 CHANCE = 0.01
 """A row that occurs more than once although fewer rows than this would be expected is a copy."""
 
+FEW_DISTINCT = 8
+"""The numbers of times that fewer rows occurred may well have a common divisor by chance."""
+
 LARGEST_FACTOR = 1e150
 """What sums can be multiplied by at once without an overflow."""
 
@@ -76,11 +79,13 @@ def _without_copies(kept: KeptRows, class_weights: FloatArray) -> KeptRows:
 
     Rows of few values repeat by chance, and each repetition is a row of its own. Where not even `CHANCE` repetitions
     would be expected if the columns were independent within the class, as with most rows that hold measured numbers, a
-    repetition is a copy: it tells no more than the row did, and the row must not be judged by it.
+    repetition is a copy: it tells no more than the row did, and the row must not be judged by it. So are they where
+    all rows of a class were given several times.
     """
-    again = np.flatnonzero(kept.occurrences > 1)
-    if not len(again):
+    if not (kept.occurrences > 1).any():
         return kept
+    kept = replace(kept, occurrences=kept.occurrences // _times_given(kept, len(class_weights))[kept.codes])
+    again = np.flatnonzero(kept.occurrences > 1)
     n_kept = np.bincount(kept.codes, kept.occurrences, len(class_weights))
     n_all = n_kept * _rows_per_kept_row(kept, class_weights)
     expected = np.log(n_all[kept.codes[again]])
@@ -94,6 +99,16 @@ def _without_copies(kept: KeptRows, class_weights: FloatArray) -> KeptRows:
     occurrences = kept.occurrences.copy()
     occurrences[again[expected < np.log(CHANCE)]] = 1
     return replace(kept, occurrences=occurrences)
+
+
+def _times_given(kept: KeptRows, n_classes: int) -> IntArray:
+    """How many times all rows of each class were given (classes,): the largest divisor of all their occurrences."""
+    n_distinct = np.bincount(kept.codes, minlength=n_classes)
+    times = np.ones(n_classes, dtype=np.int64)
+    many, ends = np.flatnonzero(n_distinct), np.cumsum(n_distinct)
+    by_class = kept.occurrences[np.argsort(kept.codes, kind="stable")]
+    times[many] = np.gcd.reduceat(by_class, (ends - n_distinct)[many])
+    return np.where(n_distinct < FEW_DISTINCT, 1, np.maximum(times, 1))
 
 
 def _as_codes(cells: AnyArray) -> IntArray:

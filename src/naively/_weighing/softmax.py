@@ -64,8 +64,9 @@ def best_temperature(
     row_weights: FloatArray,
     surprises: float = 0.0,
     stands_for: FloatArray | float = 1.0,
+    offset: FloatArray | float = 0.0,
 ) -> float:
-    """The factor T in [e^-10, e] with the lowest log-loss of ``softmax(T * scores)``; 1 where it makes no difference.
+    """The factor T in [e^-10, e] with the least log-loss of ``softmax(offset + T * scores)``; 1 if it matters nothing.
 
     The loss is convex in T, so a safeguarded Newton search in one variable is exact.
 
@@ -79,6 +80,8 @@ def best_temperature(
         all rows have them: a few rows without an error are no proof that there will never be one.
     stands_for : ndarray (classes,) or float, default=1
         How many classes with the same score each column stands for.
+    offset : ndarray (rows, classes) or float, default=0
+        What is added to the scores whatever the factor.
     """
     if not (scores != scores[:, :1]).any():
         return 1.0
@@ -89,7 +92,8 @@ def best_temperature(
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))
     temperature = 1.0
     for _ in range(60):
-        weight = np.exp(temperature * centred) * stands_for
+        logits = temperature * centred + offset
+        weight = np.exp(logits - logits.max(axis=1, keepdims=True)) * stands_for
         total = weight.sum(axis=1)
         mean = np.einsum("nj,nj->n", weight, centred) / total
         slope = float(row_weights @ (mean - own))

@@ -16,6 +16,7 @@ import numpy as np
 
 from naively._table.table import NO_INTEGER
 from naively._weighing import categories
+from naively._weighing.design import MOST_CLASSES
 from naively._weighing.effects import EFFECT_BINS, Basis, category_basis, effect_table, no_basis, numeric_basis
 from naively._weighing.kept import FittedRows
 from naively._weighing.terms import Column, FamilyTerm, Term, TextTerm
@@ -119,15 +120,23 @@ class NumericColumn(Source):
     def is_numeric(self) -> bool:
         return True
 
-    @cached_property
+    @property
     def stacked(self) -> StackedColumn:
-        """The mixture of densities."""
+        """The mixture of densities; of very many classes it is large, and made anew whenever it is asked."""
+        return self._made() if self.histogram.n_classes > MOST_CLASSES else self._kept
+
+    @cached_property
+    def _kept(self) -> StackedColumn:
+        return self._made()
+
+    def _made(self) -> StackedColumn:
         sample = Sample(self.histogram.values(), self.histogram.counts, *self.moments)
         return stack(sample, self.densities, self.typical, self.monotone)
 
     def prepared(self, columns: Sequence[Column], rows: FittedRows, typical: FloatArray, prior: FloatArray) -> Source:
         source = replace(self, typical=typical)
-        _ = source.stacked
+        if self.histogram.n_classes <= MOST_CLASSES:
+            _ = source.stacked
         return source
 
     def leave_one_out(
@@ -143,9 +152,9 @@ class NumericColumn(Source):
         return [numeric_basis(self.histogram, EFFECT_BINS if fine else 0)]
 
     def terms(self, weights: FloatArray, effects: FloatArray, bases: Sequence[Basis]) -> list[Term]:
-        knots = self.stacked.knots
-        table = weights * self.stacked.table + effects @ bases[0](knots).T
-        return [Term("numeric", self.column, knots, table)]
+        stacked = self.stacked
+        table = weights * stacked.table + effects @ bases[0](stacked.knots).T
+        return [Term("numeric", self.column, stacked.knots, table)]
 
 
 @dataclass(frozen=True)
@@ -189,10 +198,7 @@ class PlainColumns(Source):
         return PlainStack.of(samples, self.typical)
 
     def prepared(self, columns: Sequence[Column], rows: FittedRows, typical: FloatArray, prior: FloatArray) -> Source:
-        source = replace(self, typical=typical)
-        if len(self.speaking):
-            _ = source.stacked.shares
-        return source
+        return replace(self, typical=typical)
 
     def leave_one_out(
         self, columns: Sequence[Column], codes: IntArray, removed: FloatArray, folds: Folds | None = None
@@ -201,6 +207,7 @@ class PlainColumns(Source):
         if len(self.speaking):
             cells = [self.histograms[place].cell_of(columns[self.columns[place]][1]) for place in self.speaking]
             said[self.speaking] = self.stacked.leave_one_out(np.stack(cells), codes, removed, folds)
+            self.stacked.let_go()
         return said
 
     def bases(self, columns: Sequence[Column], fine: bool = True) -> list[Basis]:

@@ -27,6 +27,9 @@ RELATIVE_GAIN = 1e-5
 SURPRISES = 2.0
 """The number of rows of any class that the temperature of all evidence reckons with beside those that were seen."""
 ALL_ROWS = slice(None)
+ROWS_PER_TERM = 10
+"""With fewer rows than this for each term, the weights of classes are drawn to their shared one the more: left-out
+evidence of a row has seen the rows of its fold, and weights that each class may choose would read their classes."""
 MOST_LOGIT = 14.0
 """The logarithm of the largest ratio of two candidates' shares."""
 
@@ -64,57 +67,58 @@ STARTS = {"V3": ("W",), "V.3": ("V3", "W"), "CV": ("V3", "W")}
 
 @dataclass(frozen=True)
 class Coefficients:
-    """A fitted candidate: ``score = prior_scale * log_prior + bias + sum_i weights_i * evidence_i + effects``.
+    """A fitted candidate: ``score = log_prior + bias + sum_i weights_i * evidence_i + effects``.
 
     Parameters
     ----------
-    prior_scale : float
     bias : float64 array (classes,)
     weights : float64 array (classes, terms)
     effects : float64 array (classes, effects)
     """
 
-    prior_scale: float
     bias: FloatArray
     weights: FloatArray
     effects: FloatArray
 
     def believed(self, share: float) -> Coefficients:
         """A share of all that is added to the prior."""
-        return Coefficients(self.prior_scale, share * self.bias, share * self.weights, share * self.effects)
+        return Coefficients(share * self.bias, share * self.weights, share * self.effects)
 
 
 def log_softmax(scores: FloatArray) -> FloatArray:
     """Normalise scores (classes, rows) to log-probabilities over the classes."""
-    shifted = scores - scores.max(axis=0)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=0)))
+    shifted = np.asarray(scores - scores.max(axis=0))
+    shifted -= np.log(np.exp(shifted).sum(axis=0))
+    return shifted
 
 
 def scores(design: Design, fitted: Coefficients, chosen: AnyArray | slice = ALL_ROWS) -> FloatArray:
     """Return the unnormalised log-posteriors (classes, rows) of a fitted candidate."""
-    bias = fitted.prior_scale * design.log_prior[:, chosen] + fitted.bias[:, None]
-    said = bias + design.weighed(fitted.weights, chosen)
+    said = design.log_prior[:, chosen] + fitted.bias[:, None] + design.weighed(fitted.weights, chosen)
     return said + (design.effects[chosen] @ fitted.effects.T).T if fitted.effects.size else said
 
 
 def fit_temperature(design: Design, chosen: AnyArray | slice = ALL_ROWS) -> float:
-    """Return the temperature of prior and counted evidence with the lowest log-loss; 1 if there is no evidence."""
+    """Return the temperature of counted evidence with the lowest log-loss; 1 if there is no evidence.
+
+    The prior stays as it is: evidence that says nothing must leave it in force.
+    """
     if not design.counted_evidence[:, chosen].any():
         return 1.0
     codes, weights = design.codes[chosen], design.weights[chosen]
     if not design.has_rivals:
-        total = design.log_prior[:, chosen] + design.counted_evidence[:, chosen]
-        return best_temperature(total.T, codes, weights, SURPRISES)
+        said, prior = design.counted_evidence[:, chosen].T, design.log_prior[:, chosen].T
+        return best_temperature(said, codes, weights, SURPRISES, offset=prior)
     rivals, rows = design.rivals[:, chosen], np.arange(len(design.codes))[chosen]
-    total = design.log_prior[rivals, rows] + design.counted_evidence[rivals, rows]
-    return best_temperature(total.T, np.zeros_like(codes), weights, stands_for=design.stands_for)
+    said, prior = design.counted_evidence[rivals, rows].T, design.log_prior[rivals, rows].T
+    return best_temperature(said, np.zeros_like(codes), weights, stands_for=design.stands_for, offset=prior)
 
 
 def _tempered(design: Design, temperature: float) -> Coefficients:
     """All counted evidence at one temperature."""
     classes = design.n_classes
     weights = np.tile(temperature * design.counted, (classes, 1))
-    return Coefficients(temperature, np.zeros(classes), weights, np.zeros((classes, design.effects.shape[1])))
+    return Coefficients(np.zeros(classes), weights, np.zeros((classes, design.effects.shape[1])))
 
 
 class CandidateProblem(SoftmaxProblem):
@@ -138,6 +142,8 @@ class CandidateProblem(SoftmaxProblem):
         classes, terms = design.n_classes, len(design.counted)
         n_effects = 0 if candidate.effect_penalty is None else design.effects.shape[1]
         self.effect_penalty, self.deviation_penalty = candidate.effect_penalty or 0.0, candidate.deviation_penalty
+        if self.deviation_penalty is not None:
+            self.deviation_penalty *= max(1.0, ROWS_PER_TERM * terms / max(float(design.weights.sum()), 1.0))
         rows_of_weights = 1 if candidate.deviation_penalty is None else classes
         shapes = ((classes,), (rows_of_weights, terms), (classes, n_effects))
         super().__init__(self.linear.codes, self.linear.weights, shapes, positive=1)
@@ -160,7 +166,7 @@ class CandidateProblem(SoftmaxProblem):
         classes = len(bias)
         if not effects.size:
             effects = np.zeros((classes, self.design.effects.shape[1]))
-        return Coefficients(1.0, bias.copy(), np.repeat(weights, classes // len(weights), axis=0), effects.copy())
+        return Coefficients(bias.copy(), np.repeat(weights, classes // len(weights), axis=0), effects.copy())
 
     def scores(self, parts: Parts) -> FloatArray:
         """The scores (rows, classes)."""
@@ -241,7 +247,7 @@ def cross_fit(
     classes, rows, _ = design.evidence.shape
     log_posterior = np.empty((len(candidates), classes, rows), dtype=design.evidence.dtype)
     if design.has_rivals:
-        _ = design.rivals  # found once, before threads ask for them
+        n_threads = 1  # of very many classes one fold is much
 
     def without(fold: int) -> dict[str, Coefficients]:
         held_out = folds == fold
@@ -258,22 +264,16 @@ def cross_fit(
     linear = _linear(design, candidates)
 
     def with_all(name: str) -> Coefficients:
-        start = average([fitted[name] for fitted in by_fold], equal, np.zeros(classes))
+        start = average([fitted[name] for fitted in by_fold], equal)
         return _fitted(design, candidates[name], linear, start)
 
     return log_posterior, dict(zip(candidates, in_order(with_all, candidates, n_threads), strict=True))
 
 
-def average(fitted: list[Coefficients], shares: FloatArray, log_prior: FloatArray) -> Coefficients:
-    """Average candidates into one additive model with prior scale 1.
-
-    A candidate that scales the prior does so around the prior of the training rows: the difference is a class bias, so
-    that another prior can still replace it at prediction.
-    """
-    bias = sum(q * (one.bias + (one.prior_scale - 1) * log_prior) for q, one in zip(shares, fitted, strict=True))
-    weights = np.tensordot(shares, np.stack([one.weights for one in fitted]), axes=1)
-    effects = np.tensordot(shares, np.stack([one.effects for one in fitted]), axes=1)
-    return Coefficients(1.0, np.asarray(bias), weights, effects)
+def average(fitted: list[Coefficients], shares: FloatArray) -> Coefficients:
+    """Average candidates into one additive model."""
+    parts = ([one.bias for one in fitted], [one.weights for one in fitted], [one.effects for one in fitted])
+    return Coefficients(*(np.tensordot(shares, np.stack(part), axes=1) for part in parts))
 
 
 def candidate_shares(cross_fitted: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:

@@ -23,6 +23,9 @@ PRIOR_SHAPE = 1.0  # inverse-gamma shape of the variance of a class
 VARIANCE_FLOOR = 1e-3  # of the total variance
 KERNEL_GRID, SCORE_GRID = 2048, 512
 KERNEL_MARGIN, SCORE_MARGIN = 3.0, 1.5
+MANY_CLASSES = 160
+"""Beyond so many classes, each of few rows and so of wide kernels, the grid of the values has no more points than that
+of the scores."""
 FEW_DISTINCT = 50
 SAFE_EXPONENT = 300
 LEAST_RANK = 2.0**-53
@@ -346,7 +349,8 @@ def _on_grid(counts: FloatArray, left: IntArray, right_share: FloatArray, size: 
 def kernel(sample: Sample, given: float | None = None, adjust: float = 1.0, room: float = 0.0) -> Density:
     """Gaussian kernels on the values."""
     sd = np.sqrt(sample.total_variance)
-    return _grid_kernels(sample.values, sample.counts, KERNEL_GRID, KERNEL_MARGIN * sd, given, adjust, room)
+    size = KERNEL_GRID if len(sample.counts) <= MANY_CLASSES else SCORE_GRID
+    return _grid_kernels(sample.values, sample.counts, size, KERNEL_MARGIN * sd, given, adjust, room)
 
 
 def kernel_of_scores(sample: Sample, given: float | None = None, adjust: float = 1.0, room: float = 0.0) -> Density:

@@ -233,6 +233,11 @@ class PlainStack:
         said[np.broadcast_to(cells[:, None] < 0, said.shape)] = 0.0
         return said
 
+    def let_go(self) -> None:
+        """Forget what only left-out rows are told by, which is large; it is found again when some are asked."""
+        for name in {"_full", "odds", "own_odds", "_posterior"} & vars(self).keys():
+            del vars(self)[name]
+
     def _told_by_cell(self, cells: IntArray, codes: IntArray, folds: IntArray, shares: FloatArray) -> FloatArray:
         """The evidence (columns, classes, rows) of typical rows, computed once for all of a class, fold and cell.
 

@@ -272,10 +272,11 @@ def stack(
     with np.errstate(over="ignore"):
         fill = fill[np.abs(np.ldexp(fill, exponent)) < LARGEST]  # no knot may overflow when scaled back
     filled = np.stack([density.at(fill) for density in fitted])
-    filled = np.exp(filled - filled.max(axis=1, keepdims=True))
+    filled -= filled.max(axis=1, keepdims=True)
+    np.exp(filled, out=filled)  # in place: of many classes it is large
     knots = np.concatenate([values, np.ldexp(fill, exponent)])
     order = np.argsort(knots)
-    table = mixed_evidence(shares, np.concatenate([odds, filled], axis=2))
+    table = np.concatenate([mixed_evidence(shares, odds), mixed_evidence(shares, filled)], axis=1)
     column = StackedColumn(
         values, shares, odds, own_odds, knots[order], table[:, order], of_one, shares_without=shares_without
     )

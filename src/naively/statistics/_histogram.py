@@ -133,8 +133,9 @@ class Histogram:
         if level:
             keys, place = np.unique(keys >> level, return_inverse=True)
             cells = place[cells]
-        flat = np.bincount(codes * len(keys) + cells, weights=weights, minlength=n_classes * len(keys))
-        return cls(level, keys, flat.reshape(n_classes, len(keys)).astype(np.float64), cap)
+        weights = np.ones(len(codes)) if weights is None else weights  # the counts are then real, and not copied
+        flat = np.bincount(codes * len(keys) + cells, weights, n_classes * len(keys)).astype(np.float64, copy=False)
+        return cls(level, keys, flat.reshape(n_classes, len(keys)), cap)
 
     @property
     def n_classes(self) -> int:
