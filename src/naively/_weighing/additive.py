@@ -184,6 +184,11 @@ class AdditiveModel:
         """The scores that it gives, without what they were fitted on."""
         return Reweighted(self.log_prior + self.bias, self.terms)
 
+    @property
+    def counted(self) -> FloatArray:
+        """1 for a term that is evidence in its own right, 0 for one that must earn its weight (terms,)."""
+        return counted_terms(self.fitted.weights.shape[1], len(self.indicators))
+
     def left_out(self, columns: Sequence[Column], rows: FittedRows) -> Design:
         """Rows that were learnt, each as seen by estimates without what it gave."""
         told = (rows.codes, rows.weights, rows.removed)
@@ -312,9 +317,14 @@ def left_out_design(
         codes=codes,
         weights=weights,
         effects=side_by_side(effects, len(codes), n_cells),
-        counted=np.concatenate([np.ones(n_values), np.zeros(len(indicators))]),
+        counted=counted_terms(n_terms, len(indicators)),
         penalty=np.full(n_terms, weight_penalty(n_terms)),
     )
+
+
+def counted_terms(n_terms: int, n_indicators: int) -> FloatArray:
+    """1 for a term that is evidence in its own right, 0 for one that must earn its weight: that a cell is missing."""
+    return np.where(np.arange(n_terms) < n_terms - n_indicators, 1.0, 0.0)
 
 
 def observed_weights(sources: Sequence[Source]) -> dict[int, FloatArray]:

@@ -245,11 +245,11 @@ def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
 def _other_columns(asked: LearntRows) -> tuple[FloatArray, Reweighted]:
     """The tempered evidence of all terms but the free numbers: of the rows asked, and a scorer of new ones."""
     model, n_classes = asked.additive, len(asked.additive.log_prior)
-    weight = min(1.0, model.loo.temperature) * model.loo.design.counted * ~model.free_numeric_weights
+    weight = min(1.0, model.loo.temperature) * model.counted * ~model.free_numeric_weights
     scorer = model.reweighted(
         np.zeros(n_classes),
         np.repeat(weight[None], n_classes, axis=0),
-        np.zeros((n_classes, model.loo.effects.shape[1])),
+        np.zeros((n_classes, model.fitted.effects.shape[1])),
     )
     if not weight.any():
         return np.zeros((len(asked.target), n_classes)), scorer
