@@ -186,7 +186,7 @@ def fit_similar_rows(
     n_labels : sequence of int
         How many labels each categorical column has.
     strengths : ndarray (columns,)
-        How much each column tells: what tells more sets rows further apart.
+        How much each column tells: where there is no room for all, those that tell least stay out.
     """
     log_prior, n_rows = learnt.additive.log_prior, len(learnt.target)
     coordinates = plan_coordinates(learnt, n_labels, strengths)
@@ -225,9 +225,8 @@ def plan_coordinates(learnt: LearntRows, n_labels: Sequence[int], strengths: Flo
     if not found:
         return None
     places = tuple(sorted(found))
-    roots = np.sqrt(strengths[list(places)])
-    shares = roots + (roots.mean() if roots.any() else 1.0)  # columns may tell only together
-    units = np.sqrt(shares / shares.sum()) * [found[place][1] for place in places]
+    # All columns count alike: by how much each tells, those of noise that seem to tell would find rows of their class.
+    units = np.array([found[place][1] for place in places]) / len(places) ** 0.5
     return Coordinates(places, tuple(found[place][0] for place in places), units)
 
 
