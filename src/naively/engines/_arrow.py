@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from naively._table.columns import ColumnsTable
 from naively._table.read import PROSE_CELLS, is_prose, read_table
 from naively._table.table import Table
+from naively.engines._pieces import naming
 from naively.engines.base import Piece
 from naively.errors import InputTypeError, SchemaError, listed
 
@@ -27,14 +28,14 @@ class Read(NamedTuple):
     Parameters
     ----------
     batch : pyarrow.RecordBatch or pyarrow.Table
-    place : str
-        Where they come from, for messages.
+    place : object
+        Where they come from, for messages: a text, or what can be made one.
     share : float, default=0.0
         How much of the file, or of all files, has been read with them, from 0 to 1.
     """
 
     batch: Any
-    place: str
+    place: object
     share: float = 0.0
 
 
@@ -106,7 +107,10 @@ def as_pieces(reads: Iterable[Read], y: Any, sample_weight: Any, encoded: Collec
     first, rest = _first_rows(iter(reads))
     prose = {name: is_prose(cells) for name, cells in _texts(first, encoded).items()}
     for read in chain(first, rest):
-        yield Piece(table_of(read.batch, prose), y, sample_weight, read.place)
+        piece = Piece(read.batch, y, sample_weight, read.place)
+        with naming(piece):
+            piece = piece._replace(X=table_of(read.batch, prose))
+        yield piece
 
 
 def _first_rows(reads: Iterator[Read]) -> tuple[list[Read], Iterator[Read]]:

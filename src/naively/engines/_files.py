@@ -127,6 +127,8 @@ class FilesSource(Source):
 
     def pieces(self, y: Any, sample_weight: Any, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         layout = Layout.of(self.files, self.options)
+        if not layout.names:
+            raise InputError(f"There are no rows in {listed([str(file.path) for file in self.files], 3)}.")
         if columns is None:  # whoever names the columns may do without classes
             require_target(y, layout.names)
         needed = needed_columns(layout.names, y, sample_weight, columns)
@@ -197,6 +199,11 @@ def found(given: Any) -> list[Path]:
     for path in [given] if isinstance(given, (str, os.PathLike)) else given:
         if Path(path).is_dir():
             inside = sorted(file for file in Path(path).iterdir() if suffix_of(file) in SUFFIXES)
+            if not inside:
+                raise InputError(
+                    f"The folder {os.fspath(path)!r} holds no file that is read: one that ends in "
+                    f"{listed(SUFFIXES, 20)}."
+                )
         elif Path(path).exists():  # a name may have brackets in it
             inside = [Path(path)]
         else:
@@ -249,6 +256,9 @@ class Layout(NamedTuple):
             if unknown:
                 raise SchemaError(f"files(columns) names {listed(unknown)}; there are {listed(names, 20)}.")
             names = [name for name in names if name in options.columns]
+        unknown = [name for name in options.types if name not in names and not options.columns]
+        if unknown and not any(file.format.finds_columns for file in files):
+            raise SchemaError(f"files(types) names {listed(unknown)}; there are {listed(names, 20)}.")
         lenient = options.missing_columns == "empty"
         kinds: dict[str, tuple[str, File]] = {}
         held = [_held(file, schema, names, kinds, lenient) for file, schema in zip(files, schemas, strict=True)]
@@ -327,4 +337,8 @@ def _kind(arrow_type: Any) -> str:
         return "numbers"
     if types.is_boolean(arrow_type):
         return "booleans"
+    if types.is_date(arrow_type) or types.is_timestamp(arrow_type):
+        return "dates" if getattr(arrow_type, "tz", None) is None else "dates with a time zone"
+    if types.is_time(arrow_type) or types.is_duration(arrow_type):
+        return "times" if types.is_time(arrow_type) else "durations"
     return "text" if is_text(arrow_type) else str(arrow_type)
