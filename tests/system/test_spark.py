@@ -60,8 +60,10 @@ def test_numbers_alone_are_added_up_by_spark(spark, caplog, families):
     if families and NAMES["whole"] in families:
         table = table.set_column(3, NAMES["whole"], pa.compute.abs(table[NAMES["whole"]]))
     local = NaiveBayes("textbook", families=families).fit(table, "class")
+    frame = spark.createDataFrame(table).repartition(3).cache()
     with caplog.at_level("DEBUG", logger="naively"):
-        model = NaiveBayes("textbook", families=families).fit(spark.createDataFrame(table).repartition(3), "class")
+        model = NaiveBayes("textbook", families=families).fit(frame, "class")
+    assert frame.storageLevel.useMemory, "what the user has cached stays so"
     assert "pyspark: sums of 5 columns" in caplog.messages
     assert any("group by" in message for message in caplog.messages)
     assert not any("partitions" in message for message in caplog.messages)

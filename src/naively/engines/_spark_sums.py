@@ -88,9 +88,14 @@ def _are_plain(schema: Schema, types: Sequence[str], class_type: str) -> bool:
 
 
 def _plan(frame: Any, y: str, wanted: Sequence[Wanted], types: Sequence[str]) -> Any:
-    """The plan: for each class its rows, and for each column the known cells, their sum and that of their squares."""
+    """The plan: for each class its rows, and for each column the known cells, their sum and that of their squares.
+
+    All of them are one structure: each expression is a journey to the Java side, and sixty take longer than one.
+    """
+    from pyspark.sql.functions import expr
+
     numbers = [f"{y} as {CLASS}"]
-    sums = [CLASS, "count(1) as rows"]
+    sums = ["count(1) as rows"]
     for j, one in enumerate(wanted):
         number = f"cast(c{one.place} as double)"
         if types[one.place] not in EXACT_TYPES:
@@ -101,15 +106,15 @@ def _plan(frame: Any, y: str, wanted: Sequence[Wanted], types: Sequence[str]) ->
         if one.summary.nonnegative:
             numbers.append(f"{number} as x{j}")
             sums.append(f"min(x{j}) as m{j}")
-    query = f"select {', '.join(sums)} from (select {', '.join(numbers)} from {{rows}}) group by {CLASS}"
     LOGGER.info("pyspark: sums of %d columns", len(wanted))
-    LOGGER.debug("%s", query)
-    return frame.sparkSession.sql(query, rows=frame)
+    LOGGER.debug("select %s from (select %s) group by %s", ", ".join(sums), ", ".join(numbers), CLASS)
+    return frame.selectExpr(*numbers).groupBy(CLASS).agg(expr(f"struct({', '.join(sums)})"))
 
 
 def _answer(plan: Any) -> dict[str, list[Any]]:
-    rows = plan.collect()
-    return {name: [row[place] for row in rows] for place, name in enumerate(plan.columns)}
+    """What Spark answers, column by column."""
+    found = [{CLASS: key, **sums.asDict()} for key, sums in plan.collect()]
+    return {name: [one[name] for one in found] for name in (found[0] if found else (CLASS,))}
 
 
 def _is_doubtful(summary: Any, sums: PowerSums) -> bool:
