@@ -333,6 +333,26 @@ def test_what_cannot_be_read_says_which_file_and_why(tmp_path: Path) -> None:
         NaiveBayes().fit(files(plain, types={"sise": "text"}), "kind")
 
 
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_the_index_of_pandas_is_no_evidence(tmp_path: Path, ending: str) -> None:
+    """Rows that were chosen from others have their numbers stored beside them; a file of all rows has none."""
+    frame = make(300)
+    parts = [frame[:100], frame[100:][frame["size"][100:] > 0]]
+    for name, part in zip("ab", parts, strict=True):
+        table = pa.Table.from_pandas(part)
+        path = tmp_path / f"{name}.{ending}"
+        parquet.write_table(table, path) if ending == "parquet" else feather.write_feather(table, path)
+    assert "__index_level_0__" in table.column_names
+    whole = NaiveBayes("textbook").fit(pd.concat(parts), "kind")
+    model = NaiveBayes("textbook").fit(tmp_path, "kind")
+    assert model.schema_.names == whole.schema_.names
+    assert _alike(model.statistics_, whole.statistics_)
+    stream = NaiveBayes("textbook").fit(dataset.dataset(path, format=ending), "kind")
+    assert stream.schema_.names == whole.schema_.names
+    answers = model.annotate(path, tmp_path / "answers.parquet")
+    assert "__index_level_0__" in parquet.read_schema(answers).names, "what is no evidence comes along"
+
+
 def test_dates_of_any_unit_are_one_kind(tmp_path: Path) -> None:
     """What writes a file chooses the unit of its dates; a time zone is more than a unit."""
     days = pa.array([19723, 19800, 19900, 20001], pa.int32()).cast(pa.date32())

@@ -6,6 +6,7 @@ and whether it is prose is decided once, by the first rows of the whole source, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import chain
@@ -70,6 +71,18 @@ def needed_columns(names: Sequence[str], y: Any, sample_weight: Any, columns: Se
             raise SchemaError(f"{where}={given!r} names no column.{meant(given, names)} There are {listed(names, 20)}.")
     wanted = None if columns is None else {*columns, y, sample_weight}
     return [name for name in names if wanted is None or name in wanted]
+
+
+def without_index(schema: Any) -> Any:
+    """A schema without the index of pandas, where that has no name: pandas stores it beside the columns.
+
+    It numbers the rows, and a frame whose rows were chosen or put together has one in its file where others have none.
+    """
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    for name in stored:
+        if isinstance(name, str) and re.fullmatch(r"__index_level_\d+__", name) and name in schema.names:
+            schema = schema.remove(schema.get_field_index(name))
+    return schema
 
 
 def require_target(y: Any, names: Sequence[str]) -> None:

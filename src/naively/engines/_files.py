@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from naively._common.progress import RowsShown
-from naively.engines._arrow import Read, arrow, as_pieces, is_text, needed_columns, require_target
+from naively.engines._arrow import Read, arrow, as_pieces, is_text, needed_columns, require_target, without_index
 from naively.engines._formats import SUFFIXES, File, JsonLines, format_of, given_types, suffix_of
 from naively.engines._pieces import annotated_pieces, from_the_start
 from naively.engines._read_ahead import read_ahead
@@ -123,10 +123,10 @@ class FilesSource(Source):
     @property
     def names(self) -> list[str]:
         """The columns of all files together."""
-        return Layout.of(self.files, self.options).names
+        return Layout.of(self.files, self.options, evidence=True).names
 
     def pieces(self, y: Any, sample_weight: Any, columns: Sequence[str] | None = None) -> Iterator[Piece]:
-        layout = Layout.of(self.files, self.options)
+        layout = Layout.of(self.files, self.options, evidence=True)
         if not layout.names:
             raise InputError(f"There are no rows in {listed([str(file.path) for file in self.files], 3)}.")
         if columns is None:  # whoever names the columns may do without classes
@@ -245,9 +245,17 @@ class Layout(NamedTuple):
         return frozenset(field.name for schema in self.schemas for field in schema if is_text(field.type))
 
     @classmethod
-    def of(cls, files: list[File], options: Options) -> Layout:
-        """The columns of files; those that differ are refused, or read as missing cells."""
-        schemas = [file.schema() for file in files]
+    def of(cls, files: list[File], options: Options, evidence: bool = False) -> Layout:
+        """The columns of files; those that differ are refused, or read as missing cells.
+
+        Parameters
+        ----------
+        files : list of File
+        options : Options
+        evidence : bool, default=False
+            Whether the columns are evidence: then the numbers of rows that pandas has stored with them are none.
+        """
+        schemas = [without_index(file.schema()) if evidence else file.schema() for file in files]
         names = list(dict.fromkeys(name for schema in schemas for name in schema.names))
         for file, schema in zip(files, schemas, strict=True):
             _refuse_duplicates(file, schema.names)
