@@ -114,8 +114,13 @@ def files_fit_textbook(scale: Scale) -> Result:
 def files_fit_auto(scale: Scale) -> Result:
     n_rows = scale.choose(5_000_000, quick=5_000)
     with _file(n_rows) as path:
-        times = side_by_side(scale, ours=lambda: NaiveBayes().fit(path, "y"), peer=lambda: group_by(path))
-        counting = seconds(lambda: NaiveBayes().partial_fit(path, "y"))
+        times = side_by_side(
+            scale,
+            ours=lambda: NaiveBayes().fit(path, "y"),
+            counting=lambda: NaiveBayes().partial_fit(path, "y"),
+            peer=lambda: group_by(path),
+        )
+        counting = times.pop("counting")
         n_bytes = path.stat().st_size
     return Result(
         work=f"fit from Parquet, {size(n_rows)} x ({N_NUMBERS} numeric + {N_LABELS} text), auto",
@@ -123,7 +128,8 @@ def files_fit_auto(scale: Scale) -> Result:
         peer_name="DuckDB GROUP BY of textbook's sums",
         must_move=n_bytes,
         targets=[at_most(3, "x DuckDB's time", counting / times["peer"])],
-        notes=f"without weighing the evidence (partial_fit): {duration(counting)}",
+        notes=f"the target is for counting (partial_fit): {duration(counting)}; the rest of fit weighs the evidence of "
+        f"the rows that are kept, which takes as long for any number of rows: {duration(times['ours'] - counting)}",
     )
 
 

@@ -180,3 +180,11 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     for wrong in ("answers.xls", tmp_path / "none" / "a.parquet", 3):
         with pytest.raises(ParameterError, match=r"annotate\(to\)"):
             MODEL.annotate(files(tmp_path / "a.parquet"), wrong)  # type: ignore[arg-type]
+
+
+def test_what_a_format_cannot_hold_is_said(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"size": [1.0, 2.0], "pair": [[1, 2], [3]]}), tmp_path / "a.parquet")
+    model = NaiveBayes("textbook").fit(pa.table({"size": [1.0, 2.0], "kind": ["a", "b"]}), "kind")
+    with pytest.raises(InputError, match=r"b\.csv: the file cannot be written: Unsupported Type:list"):
+        model.annotate(tmp_path / "a.parquet", tmp_path / "b.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet"]

@@ -269,7 +269,7 @@ def test_a_damaged_file_is_named(folder: Path) -> None:
 def test_a_bad_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("size,kind\n1,a\n2,b\n3\n")
-    with pytest.raises(InputError, match=r"a\.csv: the file cannot be read: line 4: Expected 2 columns, got 1: 3"):
+    with pytest.raises(InputError, match=r"a\.csv, line 4: the file cannot be read: Expected 2 columns, got 1: 3"):
         NaiveBayes().fit(path, "kind")
     path.write_text("size,kind\n1,a\nmany,b\n")
     with pytest.raises(InputError, match=r"a\.csv, line 3: column 'size' is to be read as double, which 'many' is not"):
@@ -284,6 +284,91 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(InputError, match=r"a\.csv: the file cannot be read: Empty CSV file"):
         NaiveBayes().fit(path, "kind")
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_lines_are_counted_where_rows_are_none_or_take_several(tmp_path: Path, ending: str) -> None:
+    """Blank lines are no rows, a cell with a line break takes two lines: the line is the one that an editor shows."""
+    odd = 'size,name,kind\n\n1,"two\nlines",a\n\n2,c,b\n'
+    opened = gzip.open if ending else open
+    for bad, source, words in (
+        ("3\n", {}, "the file cannot be read: Expected 3 columns, got 1: 3"),
+        ("x,c,b\n", {"types": {"size": "number"}}, "column 'size' is to be read as double, which 'x' is not"),
+    ):
+        path = tmp_path / f"a.csv{ending}"
+        with opened(path, "wt") as file:
+            file.write(odd + bad)
+        with pytest.raises(InputError, match=rf"a\.csv.*, line 7: {words}"):
+            NaiveBayes().fit(files(path, **source), "kind")
+    path = tmp_path / "b.csv"
+    path.write_text("size,name,kind\n\n\n-1,x,a\n2,y,\n")
+    with pytest.raises(InputError, match=r"b\.csv, counting rows from line 4: Input y contains .* row 1 has no class"):
+        NaiveBayes().fit(path, "kind")
+    path = tmp_path / f"a.jsonl{ending}"
+    with opened(path, "wt") as file:
+        file.write('\n{"size": 1, "kind": "a"}\n\n \n{"size": "x", "kind": "b"}\n')
+    with pytest.raises(InputError, match=r"a\.jsonl.*, line 5: JSON parse error"):
+        NaiveBayes().fit(path, "kind")
+
+
+def test_what_cannot_be_read_says_which_file_and_why(tmp_path: Path) -> None:
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("name,kind\né,a\nü,b\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin\.csv: column 'name' has cells that are no text in UTF-8"):
+        NaiveBayes().fit(latin, "kind")
+    nested = tmp_path / "nested.parquet"
+    parquet.write_table(pa.table({"pair": [[1, 2], [3]], "kind": ["a", "b"]}), nested)
+    with pytest.raises(InputTypeError, match=r"nested\.parquet, row group 0, .*'pair' has the type List"):
+        NaiveBayes().fit(nested, "kind")
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_text("")
+    with pytest.raises(InputError, match=r"There are no rows in '.*nothing\.jsonl'"):
+        NaiveBayes().fit(nothing, "kind")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match=r"The folder '.*folder' holds no file that is read"):
+        NaiveBayes().fit(tmp_path / "folder", "kind")
+    plain = tmp_path / "plain.csv"
+    plain.write_text("size,kind\n1,a\n2,b\n")
+    with pytest.raises(SchemaError, match=r"files\(types\) names 'sise'; there are 'size', 'kind'"):
+        NaiveBayes().fit(files(plain, types={"sise": "text"}), "kind")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_the_index_of_pandas_is_no_evidence(tmp_path: Path, ending: str) -> None:
+    """Rows that were chosen from others have their numbers stored beside them; a file of all rows has none."""
+    frame = make(300)
+    parts = [frame[:100], frame[100:][frame["size"][100:] > 0]]
+    for name, part in zip("ab", parts, strict=True):
+        table = pa.Table.from_pandas(part)
+        path = tmp_path / f"{name}.{ending}"
+        parquet.write_table(table, path) if ending == "parquet" else feather.write_feather(table, path)
+    assert "__index_level_0__" in table.column_names
+    whole = NaiveBayes("textbook").fit(pd.concat(parts), "kind")
+    model = NaiveBayes("textbook").fit(tmp_path, "kind")
+    assert model.schema_.names == whole.schema_.names
+    assert _alike(model.statistics_, whole.statistics_)
+    stream = NaiveBayes("textbook").fit(dataset.dataset(path, format=ending), "kind")
+    assert stream.schema_.names == whole.schema_.names
+    answers = model.annotate(path, tmp_path / "answers.parquet")
+    assert "__index_level_0__" in parquet.read_schema(answers).names, "what is no evidence comes along"
+
+
+def test_dates_of_any_unit_are_one_kind(tmp_path: Path) -> None:
+    """What writes a file chooses the unit of its dates; a time zone is more than a unit."""
+    days = pa.array([19723, 19800, 19900, 20001], pa.int32()).cast(pa.date32())
+    lasting = pa.array([60, 90, 3600, 7200], pa.duration("s"))
+    kinds = {"day": pa.timestamp("ns"), "lasting": pa.duration("ms")}
+    rows = pa.table({"day": days, "lasting": lasting, "kind": ["a", "b", "a", "b"]})
+    finer = rows.cast(pa.schema([pa.field(one.name, kinds.get(one.name, one.type)) for one in rows.schema]))
+    parquet.write_table(rows, tmp_path / "a.parquet")
+    parquet.write_table(finer, tmp_path / "b.parquet")
+    model = NaiveBayes("textbook").fit(tmp_path, "kind")
+    whole = NaiveBayes("textbook").fit(pa.concat_tables([finer, finer]), "kind")
+    assert _alike(model.statistics_, whole.statistics_)
+    zone = finer.set_column(0, "day", finer["day"].cast(pa.timestamp("us", "UTC")))
+    parquet.write_table(zone, tmp_path / "c.parquet")
+    with pytest.raises(SchemaError, match=r"c\.parquet: column 'day' holds dates with a time zone, but dates in"):
+        NaiveBayes().fit(tmp_path, "kind")
 
 
 def test_a_column_that_one_file_lacks(folder: Path) -> None:

@@ -18,6 +18,7 @@ from naively._table.read import read_table
 from naively.engines._lazy import lazy_statistics
 from naively.engines._lazy_head import first_rows, head_table
 from naively.engines._lazy_rows import lazy_rows
+from naively.engines._registry import source_of
 from naively.errors import InputError, InputTypeError, ParameterError, SchemaError
 from naively.families import ByKind, Gaussian, Poisson
 from naively.statistics._statistics import same
@@ -379,3 +380,21 @@ def test_the_answers_are_those_of_the_model_that_was_asked(as_lazy):
     answered = model.annotate(as_lazy(table))
     model.partial_fit(pa.table({"x": [9.0] * 50, "class": ["a"] * 50}), "class")
     assert nw.from_native(answered).collect()["probability_a"].to_list() == expected
+
+
+def test_names_that_differ_in_case_alone_are_refused_where_they_are_one():
+    rows = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "A": [9.0, 8.0, 1.0, 2.0], "class": ["x", "x", "z", "z"]})
+    local = NaiveBayes("textbook").fit(rows, "class")
+    model = NaiveBayes("textbook").fit(as_polars(rows), "class")
+    np.testing.assert_allclose(model.predict_proba(rows), local.predict_proba(rows), atol=1e-12)
+    relation = duckdb.sql("""select 1.0 as a, 9.0 as "A", 'x' as class union all select 2.0, 8.0, 'z'""")
+    for use in (lambda: NaiveBayes("textbook").fit(relation, "class"), lambda: local.annotate(relation)):
+        with pytest.raises(SchemaError, match="Columns 'a' and 'A' differ in case alone"):
+            use()
+
+
+def test_a_lazy_frame_of_narwhals_is_what_it_wraps():
+    rows = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "class": ["a", "a", "b", "b"]})
+    source = source_of(nw.from_native(rows.lazy()))
+    assert source is not None
+    assert isinstance(source.given, pl.LazyFrame)

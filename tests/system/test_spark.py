@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 from naively import NaiveBayes
@@ -44,6 +45,58 @@ def test_the_same_model_as_in_memory(frame, table, recipe):
     assert model.schema_ == local.schema_
     assert_same_sums(model.statistics_, local.statistics_)
     assert_same_answers(model, local, table, TOLERANCE[recipe])
+
+
+def numbers_alone(n=900):
+    """Numbers near and far from zero, whole and not, some of them missing; a class is rare, and one column narrow."""
+    rows = arrow_table(odd_rows(n)).select([NAMES["plain"], NAMES["far"], NAMES["sparse"], NAMES["whole"], "class"])
+    narrow = pa.array(np.arange(n) % 5 / 3, pa.float32())
+    return rows.append_column(BACKTICK, narrow)
+
+
+@pytest.mark.parametrize("families", [None, {NAMES["plain"]: "studentt"}, {NAMES["whole"]: "poisson"}])
+def test_numbers_alone_are_added_up_by_spark(spark, caplog, families):
+    table = numbers_alone()
+    if families and NAMES["whole"] in families:
+        table = table.set_column(3, NAMES["whole"], pa.compute.abs(table[NAMES["whole"]]))
+    local = NaiveBayes("textbook", families=families).fit(table, "class")
+    frame = spark.createDataFrame(table).repartition(3).cache()
+    with caplog.at_level("DEBUG", logger="naively"):
+        model = NaiveBayes("textbook", families=families).fit(frame, "class")
+    assert frame.storageLevel.useMemory, "what the user has cached stays so"
+    assert "pyspark: sums of 5 columns" in caplog.messages
+    assert any("group by" in message for message in caplog.messages)
+    assert not any("partitions" in message for message in caplog.messages)
+    assert model.schema_ == local.schema_
+    assert model.classes_.dtype == local.classes_.dtype
+    assert model.class_count_.tolist() == local.class_count_.tolist()
+    for name in (NAMES["far"], NAMES["sparse"]):
+        for part in ("mean", "variance"):
+            np.testing.assert_allclose(model.parameters()[name][part], local.parameters()[name][part], rtol=1e-9)
+    assert_same_answers(model, local, table)
+
+
+def test_sums_that_would_lose_digits_are_left_to_the_kernels(spark, caplog):
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    rows = pa.table({"x": np.where(y == 1, 1e8, 0.0) + rng.normal(size=300), "class": y})
+    with caplog.at_level("INFO", logger="naively"):
+        model = NaiveBayes("textbook").fit(spark.createDataFrame(rows).repartition(3), "class")
+    assert "pyspark: statistics of 3 partitions" in caplog.messages
+    assert_same_sums(model.statistics_, NaiveBayes("textbook").fit(rows, "class").statistics_)
+
+
+@pytest.mark.parametrize(
+    ("cells", "families", "words"),
+    [
+        ([1.0, 2.0, np.inf, 4.0], None, "Input X contains infinity: column 'x'"),
+        ([1.0, 2.0, -3.0, 4.0], {"x": "poisson"}, "Negative values in data"),
+    ],
+)
+def test_numbers_that_are_refused_are_refused_in_the_words_of_a_table(spark, cells, families, words):
+    frame = spark.createDataFrame(pa.table({"x": cells, "class": ["a", "b", "a", "b"]})).repartition(2)
+    with pytest.raises(InputError, match=f"In a partition: {words}"):
+        NaiveBayes("textbook", families=families).fit(frame, "class")
 
 
 def test_learning_more_forgetting_and_scoring(frame, table):

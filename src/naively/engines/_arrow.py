@@ -6,6 +6,7 @@ and whether it is prose is decided once, by the first rows of the whole source, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import chain
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from naively._table.columns import ColumnsTable
 from naively._table.read import PROSE_CELLS, is_prose, read_table
 from naively._table.table import Table
+from naively.engines._pieces import naming
 from naively.engines.base import Piece
 from naively.errors import InputTypeError, SchemaError, listed
 
@@ -27,14 +29,14 @@ class Read(NamedTuple):
     Parameters
     ----------
     batch : pyarrow.RecordBatch or pyarrow.Table
-    place : str
-        Where they come from, for messages.
+    place : object
+        Where they come from, for messages: a text, or what can be made one.
     share : float, default=0.0
         How much of the file, or of all files, has been read with them, from 0 to 1.
     """
 
     batch: Any
-    place: str
+    place: object
     share: float = 0.0
 
 
@@ -69,6 +71,18 @@ def needed_columns(names: Sequence[str], y: Any, sample_weight: Any, columns: Se
             raise SchemaError(f"{where}={given!r} names no column.{meant(given, names)} There are {listed(names, 20)}.")
     wanted = None if columns is None else {*columns, y, sample_weight}
     return [name for name in names if wanted is None or name in wanted]
+
+
+def without_index(schema: Any) -> Any:
+    """A schema without the index of pandas, where that has no name: pandas stores it beside the columns.
+
+    It numbers the rows, and a frame whose rows were chosen or put together has one in its file where others have none.
+    """
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    for name in stored:
+        if isinstance(name, str) and re.fullmatch(r"__index_level_\d+__", name) and name in schema.names:
+            schema = schema.remove(schema.get_field_index(name))
+    return schema
 
 
 def require_target(y: Any, names: Sequence[str]) -> None:
@@ -106,7 +120,10 @@ def as_pieces(reads: Iterable[Read], y: Any, sample_weight: Any, encoded: Collec
     first, rest = _first_rows(iter(reads))
     prose = {name: is_prose(cells) for name, cells in _texts(first, encoded).items()}
     for read in chain(first, rest):
-        yield Piece(table_of(read.batch, prose), y, sample_weight, read.place)
+        piece = Piece(read.batch, y, sample_weight, read.place)
+        with naming(piece):
+            piece = piece._replace(X=table_of(read.batch, prose))
+        yield piece
 
 
 def _first_rows(reads: Iterator[Read]) -> tuple[list[Read], Iterator[Read]]:

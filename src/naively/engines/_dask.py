@@ -32,7 +32,7 @@ class DaskSource(Source):
         import dask
         import narwhals as nw
 
-        counter = counter_for(nw.from_native(self.given), plan)
+        counter, _ = counter_for(nw.from_native(self.given), plan)
         sums = [dask.delayed(_counted)(counter, part) for part in self.given.to_delayed()]
         LOGGER.info("dask: statistics of %d partitions", len(sums))
         while len(sums) > FAN_IN:

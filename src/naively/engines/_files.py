@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from naively._common.progress import RowsShown
-from naively.engines._arrow import Read, arrow, as_pieces, is_text, needed_columns, require_target
+from naively.engines._arrow import Read, arrow, as_pieces, is_text, needed_columns, require_target, without_index
 from naively.engines._formats import SUFFIXES, File, JsonLines, format_of, given_types, suffix_of
 from naively.engines._pieces import annotated_pieces, from_the_start
 from naively.engines._read_ahead import read_ahead
@@ -123,10 +123,12 @@ class FilesSource(Source):
     @property
     def names(self) -> list[str]:
         """The columns of all files together."""
-        return Layout.of(self.files, self.options).names
+        return Layout.of(self.files, self.options, evidence=True).names
 
     def pieces(self, y: Any, sample_weight: Any, columns: Sequence[str] | None = None) -> Iterator[Piece]:
-        layout = Layout.of(self.files, self.options)
+        layout = Layout.of(self.files, self.options, evidence=True)
+        if not layout.names:
+            raise InputError(f"There are no rows in {listed([str(file.path) for file in self.files], 3)}.")
         if columns is None:  # whoever names the columns may do without classes
             require_target(y, layout.names)
         needed = needed_columns(layout.names, y, sample_weight, columns)
@@ -197,6 +199,11 @@ def found(given: Any) -> list[Path]:
     for path in [given] if isinstance(given, (str, os.PathLike)) else given:
         if Path(path).is_dir():
             inside = sorted(file for file in Path(path).iterdir() if suffix_of(file) in SUFFIXES)
+            if not inside:
+                raise InputError(
+                    f"The folder {os.fspath(path)!r} holds no file that is read: one that ends in "
+                    f"{listed(SUFFIXES, 20)}."
+                )
         elif Path(path).exists():  # a name may have brackets in it
             inside = [Path(path)]
         else:
@@ -238,9 +245,17 @@ class Layout(NamedTuple):
         return frozenset(field.name for schema in self.schemas for field in schema if is_text(field.type))
 
     @classmethod
-    def of(cls, files: list[File], options: Options) -> Layout:
-        """The columns of files; those that differ are refused, or read as missing cells."""
-        schemas = [file.schema() for file in files]
+    def of(cls, files: list[File], options: Options, evidence: bool = False) -> Layout:
+        """The columns of files; those that differ are refused, or read as missing cells.
+
+        Parameters
+        ----------
+        files : list of File
+        options : Options
+        evidence : bool, default=False
+            Whether the columns are evidence: then the numbers of rows that pandas has stored with them are none.
+        """
+        schemas = [without_index(file.schema()) if evidence else file.schema() for file in files]
         names = list(dict.fromkeys(name for schema in schemas for name in schema.names))
         for file, schema in zip(files, schemas, strict=True):
             _refuse_duplicates(file, schema.names)
@@ -249,6 +264,9 @@ class Layout(NamedTuple):
             if unknown:
                 raise SchemaError(f"files(columns) names {listed(unknown)}; there are {listed(names, 20)}.")
             names = [name for name in names if name in options.columns]
+        unknown = [name for name in options.types if name not in names and not options.columns]
+        if unknown and not any(file.format.finds_columns for file in files):
+            raise SchemaError(f"files(types) names {listed(unknown)}; there are {listed(names, 20)}.")
         lenient = options.missing_columns == "empty"
         kinds: dict[str, tuple[str, File]] = {}
         held = [_held(file, schema, names, kinds, lenient) for file, schema in zip(files, schemas, strict=True)]
@@ -327,4 +345,8 @@ def _kind(arrow_type: Any) -> str:
         return "numbers"
     if types.is_boolean(arrow_type):
         return "booleans"
+    if types.is_date(arrow_type) or types.is_timestamp(arrow_type):
+        return "dates" if getattr(arrow_type, "tz", None) is None else "dates with a time zone"
+    if types.is_time(arrow_type) or types.is_duration(arrow_type):
+        return "times" if types.is_time(arrow_type) else "durations"
     return "text" if is_text(arrow_type) else str(arrow_type)

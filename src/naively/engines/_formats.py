@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -25,6 +28,7 @@ LOOK_BYTES = 1 << 22
 CONVERSION_ERROR = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+).*?: invalid value '(.*)'", re.DOTALL
 )
+PARSE_ERROR = re.compile(r"CSV parse error: Row #(\d+): (.*)", re.DOTALL)
 
 COMPRESSED = (".gz", ".bz2", ".zst")
 
@@ -89,12 +93,12 @@ class Format(ABC):
 
 
 @contextmanager
-def naming(place: object) -> Iterator[None]:
-    """Let errors of Arrow and of the system say where they arose."""
+def naming(place: object, done: str = "read") -> Iterator[None]:
+    """Let errors of Arrow and of the system say where they arose, and what cannot be done there."""
     try:
         yield
     except (arrow().ArrowException, OSError) as error:
-        raise InputError(f"{place}: the file cannot be read: {_with_line(str(error))}") from error
+        raise InputError(f"{place}: the file cannot be {done}: {error}") from error
 
 
 # -- formats that know their types ------------------------------------------------------------------------------------
@@ -236,9 +240,15 @@ class Csv(Format):
     def schema(self, file: File) -> Any:
         """What the first cells of a file say, which stands until a later one says otherwise."""
         if file.path not in self._headers:
-            with self._opened(File(file.path, self, {}), None, LOOK_BYTES, False) as (reader, _):
-                self._headers[file.path] = reader.schema.names
-                guessed = {field.name: field.type for field in reader.schema}
+            try:
+                with self._opened(File(file.path, self, {}), None, LOOK_BYTES, False) as (reader, _):
+                    first = reader.schema
+            except arrow().ArrowInvalid as error:
+                self._refuse_line(file.path, error)
+                raise
+            _refuse_binary(file.path, first)
+            self._headers[file.path] = first.names
+            guessed = {field.name: field.type for field in first}
             file.types.update({name: file.types.get(name, guess) for name, guess in guessed.items()})
         return arrow().schema([(name, file.types[name]) for name in self._headers[file.path]])
 
@@ -247,9 +257,8 @@ class Csv(Format):
         try:
             with self._opened(file, columns, BLOCK_BYTES) as (reader, raw):
                 for batch in reader:
-                    place = f"{file.path}, counting rows from line {n_rows + 2}"
+                    yield Read(batch, _CsvRows(self, file.path, n_rows + 2), raw.tell() / size)
                     n_rows += batch.num_rows
-                    yield Read(batch, place, raw.tell() / size)
         except arrow().ArrowInvalid as error:
             self._look_closely(file, columns)
             raise InputError(f"{file.path}: the file cannot be read: {error}") from error
@@ -257,15 +266,38 @@ class Csv(Format):
     def _look_closely(self, file: File, columns: Sequence[str] | None) -> None:
         """Find the row that cannot be read, slowly: learn what it tells of its column, or refuse it by its line."""
         try:
-            with naming(file.path), self._opened(file, columns, BLOCK_BYTES, use_threads=False) as (reader, _):
+            with self._opened(file, columns, BLOCK_BYTES, use_threads=False) as (reader, _):
                 for _ in reader:
                     pass
-        except InputError as error:
-            found = CONVERSION_ERROR.search(str(error))
-            if found is None:
-                raise
-            name = self._headers[file.path][int(found[1])]
-            self._widen(file, name, found[3], int(found[2]), found[4])
+        except arrow().ArrowInvalid as error:
+            self._refuse_line(file.path, error)
+            if found := CONVERSION_ERROR.search(str(error)):
+                name = self._headers[file.path][int(found[1])]
+                self._widen(file, name, found[3], self.line_of(file.path, int(found[2])), found[4])
+
+    def _refuse_line(self, path: Path, error: Any) -> None:
+        """Refuse a row that is none, by its line, if that is what an error of Arrow is about."""
+        if found := PARSE_ERROR.search(str(error)):
+            line = self.line_of(path, int(found[1]))
+            raise InputError(f"{path}, line {line}: the file cannot be read: {found[2]}") from error
+
+    def line_of(self, path: Path, row: int) -> int:
+        """The line on which a row begins, both counted from 1, the header included.
+
+        Blank lines are no rows, and a row whose cells have line breaks in them takes several lines.
+        """
+        with _lines(path) as lines:
+            counted = csv.reader(lines, delimiter=self._delimiter(path))
+            first = 1
+            for cells in counted:
+                row -= bool(cells)
+                if not row:
+                    break
+                first = counted.line_num + 1
+        return first
+
+    def _delimiter(self, path: Path) -> str:
+        return self.delimiter or ("\t" if ".tsv" in path.suffixes else ",")
 
     def _widen(self, file: File, name: str, known: str, line: int, value: str) -> None:
         """Learn the type of a column from a cell that is of no such type as the cells before."""
@@ -291,17 +323,16 @@ class Csv(Format):
         self, file: File, columns: Sequence[str] | None, n_bytes: int, use_threads: bool = True
     ) -> Iterator[tuple[Any, Any]]:
         """A reader of a file, and the file itself, which tells how much of it was read."""
-        from pyarrow import csv
+        from pyarrow import csv as arrow_csv
 
-        delimiter = self.delimiter or ("\t" if ".tsv" in file.path.suffixes else ",")
-        parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        reading = csv.ReadOptions(block_size=n_bytes, use_threads=use_threads)
+        parsing = arrow_csv.ParseOptions(delimiter=self._delimiter(file.path), newlines_in_values=True)
+        reading = arrow_csv.ReadOptions(block_size=n_bytes, use_threads=use_threads)
         types = dict(file.types)
         while True:
             wanted = None if columns is None else list(columns)
-            converting = csv.ConvertOptions(column_types=types, strings_can_be_null=True, include_columns=wanted)
+            converting = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True, include_columns=wanted)
             with arrow().OSFile(str(file.path)) as raw:
-                reader = csv.open_csv(_decompressed(raw, file.path), reading, parsing, converting)
+                reader = arrow_csv.open_csv(_decompressed(raw, file.path), reading, parsing, converting)
                 dates = {
                     field.name: arrow().string() for field in reader.schema if arrow().types.is_temporal(field.type)
                 }
@@ -311,15 +342,38 @@ class Csv(Format):
                 types |= dates  # texts, as in all text files: a date would have to be declared
 
 
+class _CsvRows(NamedTuple):
+    """The place of some rows of a CSV file, as text once an error needs it: only then are lines counted."""
+
+    format: Csv
+    path: Path
+    first: int
+
+    def __str__(self) -> str:
+        return f"{self.path}, counting rows from line {self.format.line_of(self.path, self.first)}"
+
+
 def _decompressed(raw: Any, path: Path) -> Any:
     """The content of a file whose name may say that it is compressed."""
     compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
     return raw if compression is None else arrow().CompressedInputStream(raw, compression)
 
 
-def _with_line(message: str) -> str:
-    """A message of Arrow with its row, which counts the header, as a line."""
-    return re.sub(r"CSV parse error: Row #(\d+)", r"line \1", message)
+@contextmanager
+def _lines(path: Path) -> Iterator[Iterator[str]]:
+    """The lines of a text file that may be compressed, as the module csv takes them."""
+    with arrow().OSFile(str(path)) as raw, io.TextIOWrapper(_decompressed(raw, path), "utf-8", "replace", "") as text:
+        yield text
+
+
+def _refuse_binary(path: Path, schema: Any) -> None:
+    """Refuse cells that are no text: Arrow takes what is not UTF-8 for bytes."""
+    binary = [field.name for field in schema if arrow().types.is_binary(field.type)]
+    if binary:
+        raise InputError(
+            f"{path}: column {binary[0]!r} has cells that are no text in UTF-8. Convert the file, for example by "
+            "iconv -f latin1 -t utf8."
+        )
 
 
 def _is_number(value: str) -> bool:
@@ -399,12 +453,18 @@ class JsonLines(Format):
                 table = json.read_json(pyarrow.BufferReader(lines), whole, options)
             except pyarrow.ArrowInvalid as error:
                 row = re.search(r"in row (\d+)", str(error))
-                where = f"line {first + int(row[1])}" if row else f"the lines from {first} on"
+                where = f"line {first + _line_of(lines, int(row[1]))}" if row else f"the lines from {first} on"
                 raise InputError(f"{file.path}, {where}: {error}") from error
             dates = {field.name: pyarrow.string() for field in table.schema if pyarrow.types.is_temporal(field.type)}
             if not dates:
                 return table
             types |= dates
+
+
+def _line_of(lines: bytes, row: int) -> int:
+    """The line that holds a row, both counted from 0: blank lines hold none."""
+    rows = (number for number, line in enumerate(lines.split(b"\n")) if line.strip())
+    return next(islice(rows, row, None))
 
 
 FORMATS: dict[str, type[Format]] = {"parquet": Parquet, "csv": Csv, "json": JsonLines, "arrow": ArrowFile}

@@ -71,7 +71,7 @@ def _moments(
         if summary.kind == "moments"
     }
     wanted = [
-        Wanted(int(where[member]), summary, _anchor(head, int(where[member]), summary))
+        Wanted(int(where[member]), summary, anchored(head, int(where[member]), summary))
         for summary, those in members.items()
         for member in those
     ]
@@ -83,7 +83,7 @@ def _moments(
     }
 
 
-def _anchor(head: Table, place: int, summary: Summary) -> float:
+def anchored(head: Table, place: int, summary: Summary) -> float:
     """About where the numbers of a column lie, if their squares are wanted."""
     if not summary.squares or head.kind(place) != "number":
         return 0.0
@@ -106,20 +106,25 @@ def lazy_classes(rows: LazyRows) -> tuple[AnyArray, Sum, dict[Any, int]]:
         _refuse_weights(answer)
     else:
         answer = collected(rows.frame.group_by(CLASS).agg(nw.len().alias("rows")), "classes")
-    keys = answer[CLASS]
-    missing = sum(n for key, n in zip(keys, answer["rows"], strict=True) if is_missing(key))
+    missing = sum(n for key, n in zip(answer[CLASS], answer["rows"], strict=True) if is_missing(key))
     if missing:
         raise InputError(
             f"Input y contains NaN or None: {missing} rows have no class. Leave them out, for example by a filter on "
             "the column of classes, or label them."
         )
+    return classes_of(answer, "weight" if rows.weighed else "rows")
+
+
+def classes_of(answer: dict[str, list[Any]], weight: str) -> tuple[AnyArray, Sum, dict[Any, int]]:
+    """The same, from what an engine has answered: the keys of its groups, and under the name `weight` their weights."""
+    keys = answer[CLASS]
     codes, labels = _encoded(keys)
     classes, places = sorted_classes(labels)
     if not len(classes):
         raise InputError("Found array with 0 sample(s) while a minimum of 1 is required: the lazy frame has no rows.")
     numbers = places[codes]
     weights = np.zeros(len(classes))
-    np.add.at(weights, numbers, np.array(answer["weight" if rows.weighed else "rows"], dtype=np.float64))
+    np.add.at(weights, numbers, np.array(answer[weight], dtype=np.float64))
     if not weights.any():
         raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
     return classes, Sum(weights), dict(zip(keys, numbers.tolist(), strict=True))

@@ -8,7 +8,7 @@ beside its own spread, that digits were lost, the sums are taken once more about
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,19 +103,20 @@ def power_sums(rows: LazyRows, wanted: Sequence[Wanted], class_of: dict[Any, int
     for start in range(0, len(wanted), COLUMNS_AT_ONCE):
         some = wanted[start : start + COLUMNS_AT_ONCE]
         plan = _sums_plan(rows, _with_numbers(rows, some), some, [one.anchor for one in some])
-        found += _answered(plan, f"sums of {len(some)} columns", some, class_of, [one.anchor for one in some])
-    far = [place for place, sums in enumerate(found) if wanted[place].summary.squares and _is_far(sums)]
+        answer = collected(plan, f"sums of {len(some)} columns")
+        found += sums_of(answer, some, class_of, [one.anchor for one in some])
+    far = [place for place, sums in enumerate(found) if wanted[place].summary.squares and is_far(sums)]
     for start in range(0, len(far), COLUMNS_AT_ONCE):
         places = far[start : start + COLUMNS_AT_ONCE]
         some = [wanted[place] for place in places]
         purpose = f"sums of {len(some)} columns about the mean of each class"
-        again = _answered(_class_sums_plan(rows, some), purpose, some, class_of, None)
+        again = sums_of(collected(_class_sums_plan(rows, some), purpose), some, class_of, None)
         for place, sums in zip(places, again, strict=True):
             found[place] = sums
     return found
 
 
-def _is_far(sums: PowerSums) -> bool:
+def is_far(sums: PowerSums) -> bool:
     """Whether a class is so far from its anchor that the rounding of its squares can be felt."""
     known = sums.weight > 0
     weight = np.where(known, sums.weight, 1.0)
@@ -228,10 +229,24 @@ def _class_sums_plan(rows: LazyRows, wanted: Sequence[Wanted]) -> Any:
     return _sums_plan(rows, both, wanted, [nw.col(f"a{j}") for j in range(len(wanted))])
 
 
-def _answered(
-    plan: Any, purpose: str, wanted: Sequence[Wanted], class_of: dict[Any, int], anchors: Sequence[float] | None
+def sums_of(
+    answer: Mapping[str, Sequence[Any]],
+    wanted: Sequence[Wanted],
+    class_of: dict[Any, int],
+    anchors: Sequence[float] | None,
 ) -> list[PowerSums]:
-    answer = collected(plan, purpose)
+    """The sums that an engine has answered with, column by column.
+
+    Parameters
+    ----------
+    answer : mapping
+        "y", the classes, and for the columns that are wanted "k0", "s0", "q0", "l0", "m0", "k1", ...: known cells,
+        sums, squares, logarithms and least numbers, those that were asked for; "a0", ... the anchors if not given.
+    wanted : sequence of Wanted
+    class_of : dict
+        From what the engine calls a class to its number.
+    anchors : sequence of float or None
+    """
     codes = np.array([class_of[key] for key in answer[CLASS]], dtype=np.int64)
     n_classes = max(class_of.values(), default=-1) + 1
 

@@ -15,7 +15,7 @@ from naively.engines._lazy_annotate import AnnotatedStream, annotated_polars
 from naively.engines._lazy_head import first_rows, head_table
 from naively.engines._lazy_rows import LOGGER, asking, lazy_rows, plan_text
 from naively.engines.base import Piece, Plan, Source
-from naively.errors import ParameterError
+from naively.errors import ParameterError, SchemaError
 from naively.statistics._statistics import Statistics
 
 PIECE_ROWS = 1 << 17
@@ -53,7 +53,10 @@ class LazySource(Source):
         """The lazy frame of narwhals."""
         import narwhals as nw
 
-        return nw.from_native(self.given, pass_through=True)
+        frame = nw.from_native(self.given, pass_through=True)
+        if _folds_case(frame):
+            _refuse_same_names(frame.collect_schema().names())
+        return frame
 
     def count(self, plan: Plan) -> tuple[Schema, Statistics] | None:
         frame = self.frame
@@ -101,6 +104,24 @@ class LazySource(Source):
 
         # A connection answers one query at a time, and this one is read while its own rows are being asked for.
         return duckdb.connect().from_arrow(stream)
+
+
+def _folds_case(frame: Any) -> bool:
+    """Whether an engine takes names that differ in case alone for one: asked for the second column it gives the first.
+
+    It is DuckDB that has such columns in its answers; other databases that fold case have none.
+    """
+    engine = frame.implementation
+    return bool(engine.is_duckdb() or (engine.is_ibis() and frame.to_native().get_backend().name == "duckdb"))
+
+
+def _refuse_same_names(names: Sequence[str]) -> None:
+    first: dict[str, str] = {}
+    for name in names:
+        if (before := first.setdefault(name.lower(), name)) is not name:
+            raise SchemaError(
+                f"Columns {before!r} and {name!r} differ in case alone, and are one to DuckDB. Rename one of them."
+            )
 
 
 def _same_kinds(schema: Schema, table: Any, positions: Any) -> bool:

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 from naively._model.schema import Schema
+from naively._table.table import Table
 from naively._table.target import read_rows, set_aside
 from naively.engines._arrow import needed_columns, require_target
 from naively.engines._lazy_head import first_rows, head_table
@@ -23,6 +24,7 @@ from naively.engines._local import LocalEngine
 from naively.engines.base import Plan, Target
 from naively.errors import NaivelyError
 from naively.statistics._statistics import Statistics
+from naively.typing import IntArray
 
 ROWS_AT_ONCE = 1 << 17
 """So many rows of a partition are counted together: clusters cut them smaller than a kernel likes."""
@@ -73,8 +75,15 @@ class PartitionCounter:
         return bool(self.kept_rows) or any(summary.kind in LARGE for summary in self.schema.by_summary)
 
 
-def counter_for(frame: Any, plan: Plan) -> PartitionCounter:
-    """What counts the partitions of a lazy frame, from the types of its columns and some first rows.
+class Head(NamedTuple):
+    """Some first rows of a lazy frame, without classes and weights, and where the columns of a schema stand in them."""
+
+    table: Table
+    positions: IntArray | None
+
+
+def counter_for(frame: Any, plan: Plan) -> tuple[PartitionCounter, Head]:
+    """What counts the partitions of a lazy frame, from the types of its columns and some first rows; and these.
 
     Parameters
     ----------
@@ -87,7 +96,8 @@ def counter_for(frame: Any, plan: Plan) -> PartitionCounter:
     table = head_table(frame, first_rows(frame))
     for name, where in ((plan.sample_weight, "sample_weight"), (plan.y, "y")):
         table = table if name is None else set_aside(table, name, where)[0]
-    return PartitionCounter(plan.schema_of(table)[0], plan.y, plan.sample_weight, plan.kept_rows)
+    schema, positions = plan.schema_of(table)
+    return PartitionCounter(schema, plan.y, plan.sample_weight, plan.kept_rows), Head(table, positions)
 
 
 def merged(parts: Iterable[Statistics]) -> Statistics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -63,4 +64,11 @@ def source_of(X: Any, y: Any = None) -> Source | None:
         return X
     if isinstance(X, (list, tuple)) and y is not None and not isinstance(y, str):
         return None
+    X = _unwrapped(X)
     return next((kind(X) for kind in SOURCES if kind.reads(X)), None)
+
+
+def _unwrapped(X: Any) -> Any:
+    """What narwhals has wrapped as a lazy frame; anything else as it is."""
+    narwhals = sys.modules.get("narwhals")
+    return X.to_native() if narwhals is not None and isinstance(X, narwhals.LazyFrame) else X

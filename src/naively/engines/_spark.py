@@ -25,6 +25,7 @@ from naively.engines._partitions import (
     repacked,
     unpacked,
 )
+from naively.engines._spark_sums import group_by_sums
 from naively.engines.base import Piece, Plan, Source
 from naively.errors import ParameterError
 from naively.statistics._registry import STATISTICS
@@ -54,7 +55,11 @@ class SparkSource(Source):
     def count(self, plan: Plan) -> tuple[Schema, Statistics]:
         import narwhals as nw
 
-        counter = counter_for(nw.from_native(self.given), plan)
+        counter, head = counter_for(nw.from_native(self.given), plan)
+        if not plan.kept_rows and plan.sample_weight is None:
+            sums = group_by_sums(self._safe, self.given.columns, plan.y, counter.schema, head.positions, head.table)
+            if sums is not None:
+                return counter.schema, sums
         return counter.schema, unpacked(self._sums(counter))
 
     def _sums(self, counter: PartitionCounter) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from naively._common.by_label import is_series
-from naively.engines._arrow import BATCH_ROWS, Read, arrow, as_pieces, needed_columns, require_target
+from naively.engines._arrow import BATCH_ROWS, Read, arrow, as_pieces, needed_columns, require_target, without_index
 from naively.engines._pieces import annotated_pieces
 from naively.engines._write import require_writable, write_tables
 from naively.engines.base import Piece, Source
@@ -31,9 +31,10 @@ class ArrowSource(Source):
 
     def pieces(self, y: Any, sample_weight: Any, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         reader = self._reader()
+        names = without_index(reader.schema).names
         if columns is None:  # whoever names the columns may do without classes
-            require_target(y, reader.schema.names)
-        wanted = needed_columns(reader.schema.names, y, sample_weight, columns)
+            require_target(y, names)
+        wanted = needed_columns(names, y, sample_weight, columns)
         return as_pieces(_reads(reader, wanted), y, sample_weight)
 
     def annotate(self, model: Any, to: Any, evidence: bool) -> Any:

@@ -78,13 +78,13 @@ def _write(tables: Iterable[Any], to: Path, sink: Any, plain: bool) -> None:
     writing: Future[None] | None = None
     with ThreadPoolExecutor(1, "naively-writer") as thread:
         for table in tables:
-            with naming(to):
+            with naming(to, "written"):
                 if writing is not None:
                     writing.result()
                 if writer is None:
                     writer, schema = _writer(sink, to, table.schema, plain)
                 writing = thread.submit(writer.write_table, table if table.schema == schema else table.cast(schema))
-        with naming(to):
+        with naming(to, "written"):
             if writing is not None:
                 writing.result()
             if writer is not None:

@@ -168,14 +168,15 @@ class Piece(NamedTuple):
     y : array-like or str
         Their classes, or the name of the column of X that holds them.
     sample_weight : array-like, str or None
-    place : str, default=""
-        Where the rows come from, for messages: "sales.parquet, row group 3". Errors about the piece begin with it.
+    place : object, default=""
+        Where the rows come from, for messages: "sales.parquet, row group 3", or what gives such a text by `str`. Errors
+        about the piece begin with it.
     """
 
     X: Any
     y: Any
     sample_weight: Any
-    place: str = ""
+    place: object = ""
 
 
 class Plan(NamedTuple):
