@@ -10,9 +10,9 @@ import numpy as np
 
 from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
 from naively._export.sql_dialects import Dialect, dialect_of
+from naively._export.sql_search import LISTS, Search
 from naively._export.sql_tables import FARTHEST as FARTHEST_NUMBER
 from naively._export.sql_tables import (
-    FOR_JOINS,
     FOR_LISTS,
     Buckets,
     Intervals,
@@ -114,6 +114,7 @@ class _Writer:
     tables: list[ModelTable | ListTable] = field(default_factory=list)
     lists: dict[str, Any] = field(default_factory=dict)
     steps: dict[int, list[int]] = field(default_factory=dict)
+    searched: dict[str, Intervals] = field(default_factory=dict)
     arrays: dict[int, list[str]] = field(default_factory=dict)
     stages: list[str] = field(default_factory=list)
 
@@ -243,21 +244,21 @@ class _Writer:
                 last = number(float(intervals.evidence[code, -1]))
                 said[code] = f"CASE {' '.join(cases)} WHEN {x} IS NOT NULL THEN {last} END"
             return said
-        if self.dialect.has_lists:
+        found = f"t{place}"
+        if self.dialect.has_lambdas:
+            found = f"t[{len(self.searched)}]"
+            self.searched[x] = intervals
+        elif self.dialect.has_lists:
             self._in_lists(place, x, intervals, codes)
         else:
             table = interval_table(self._table_name(place), intervals, codes, self.dialect)
             if self.dialect.has_arrays:
                 return self._in_arrays(place, x, table, codes)
-            if self.dialect.finds_place:
-                self._join(place, table, f"t{place}.place = {self.dialect.place(x, self.dialect.name_of(*table.name))}")
-            else:
-                self.cells[f"b{place}"] = Buckets.of(intervals.lows, *FOR_JOINS).expression(x, self.dialect)
-                within = f"{x} >= t{place}.low AND {x} < t{place}.high"
-                self._join(place, table, f"t{place}.bucket = b{place} AND {within}")
+            self._join(place, table, f"t{place}.place = {self.dialect.place(x, self.dialect.name_of(*table.name))}")
+        flat = intervals.slopes is None and not self.dialect.has_lambdas  # by which a missing cell finds an interval
         for code in codes:
-            rise = "" if intervals.slopes is None else f" + ({x} - t{place}.low) * t{place}.slope{code}"
-            said[code] = f"t{place}.e{code}{rise}"
+            rise = "" if flat else f" + ({x} - {found}.low) * {found}.slope{code}"
+            said[code] = f"{found}.e{code}{rise}"
         return said
 
     def _in_lists(self, place: int, x: str, intervals: Intervals, codes: Sequence[int]) -> None:
@@ -331,6 +332,9 @@ class _Writer:
         if self.arrays:
             last = f"{last} JOIN {self._array_stage()} USING (one)"
             carried += [f"a{place}" for place in self.arrays]
+        if self.searched:
+            last = self._searched_stages(last, carried)
+            carried += ["t"]
         for name, more, heavy in (("buckets", buckets, False), ("places", places, True), ("gaps", gaps, True)):
             if more:
                 last = self._stage(name, last, carried, more, heavy)
@@ -351,6 +355,21 @@ class _Writer:
         scores = {f"s{code}": "\n      + ".join(terms) for code, terms in enumerate(self.sums)}
         last = self._stage("scores", "\n  ".join([last, *self.joins]), list(kept), scores)
         return self._decision_stages(list(kept), last)
+
+    def _searched_stages(self, last: str, carried: list[str]) -> str:
+        """Write the steps that find the intervals of all numbers, as ``t``, by lambdas that search lists.
+
+        Spark copies what a step gives, and would copy the lists for each row, but a formula that only the next step
+        uses, once, it moves there: each list is therefore named once.
+        """
+        search = Search(self.searched, self.codes)
+        table = search.table(self._table_name(int(next(iter(self.searched))[1:])))
+        self.tables.append(table)
+        last = self._stage("buckets", last, carried, {"b": search.buckets(self.dialect)})
+        lists = {name: f"(SELECT {name} FROM {self.dialect.name_of(*table.name)})" for name in LISTS}
+        last = self._stage("lists", last, [*carried, "b"], lists, heavy=False)
+        last = self._stage("places", last, [*carried, "held"], {"p": search.places()}, heavy=False)
+        return self._stage("intervals", last, carried, {"t": "TRANSFORM(p, place -> held[place])"}, heavy=False)
 
     def _stepped(self, last: str, carried: list[str]) -> tuple[str, list[str]]:
         """Write the steps from the first interval of a bucket to that of a number, the longest first."""
@@ -456,7 +475,8 @@ class _Writer:
 STAGES = frozenset(
     [
         *("cells", "buckets", "raw", "lowest", "finite", "tops", "held", "centred", "scores", "possible", "answers"),
-        *("bests", "odds", "places", "gaps", "arrays", "intervals", *(f"steps_{2**power}" for power in range(32))),
+        *("bests", "odds", "places", "gaps", "arrays", "lists", "intervals"),
+        *(f"steps_{2**power}" for power in range(32)),
     ]
 )
 """The names of the steps: where the table itself is called so, they get another."""

@@ -37,12 +37,12 @@ class Dialect:
         The functions of the largest and the least of several numbers.
     fence : str
         What ends a stage so that it is computed once, and not copied into every place that names its columns.
-    finds_place : bool
-        Whether a number finds its interval by a search, and not by its bucket.
     has_lists : bool
-        Whether a bucket is a place in a list, and not a row to join.
+        Whether a number finds its interval by its bucket, which is a place in a list, and not by a search.
     has_arrays : bool
         Whether the search finds a place in an array, from which all else is then read.
+    has_lambdas : bool
+        Whether buckets and places are found by lambdas over the cells of all columns.
     empty_names : bool
         Whether a column may have the name "".
 
@@ -65,9 +65,9 @@ class Dialect:
     greatest: str = "GREATEST"
     least: str = "LEAST"
     fence: str = ""
-    finds_place: bool = False
     has_lists: bool = False
     has_arrays: bool = False
+    has_lambdas: bool = False
     empty_names: bool = False
 
     # -- names and values: they come from the data, so that all of them pass here ---------------------------------
@@ -269,6 +269,18 @@ class Spark(Dialect):
     def literal(self, value: Label) -> str:
         return super().literal(value).replace("$", "\\u0024") if isinstance(value, str) else super().literal(value)
 
+    def list_of(self, kind: str) -> str:
+        return f"ARRAY<{kind}>"
+
+    def list_of_fields(self, names: Sequence[str]) -> str:
+        return self.list_of(f"STRUCT<{', '.join(f'{name}: {self.double}' for name in names)}>")
+
+    def list_from(self, text: str, kind: str) -> str:
+        return f"CAST(SPLIT('{text}', ',') AS {self.list_of(kind)})"
+
+    def side_by_side(self, lists: Sequence[str]) -> str:
+        return f"ARRAYS_ZIP({', '.join(lists)})"
+
     def stage(self, name: str, source: str, carried: Sequence[str], made: Mapping[str, str], heavy: bool = True) -> str:
         if not heavy or not made:
             return super().stage(name, source, carried, made, heavy)
@@ -287,17 +299,15 @@ DIALECTS: dict[str, Dialect] = {
         "postgres",
         *("DOUBLE PRECISION", "BIGINT", "TEXT", "'-Infinity'::float8"),
         fence="OFFSET NULL",  # unlike OFFSET 0, it lets parallel workers do what is outside of it
-        finds_place=True,
         has_arrays=True,
     ),
     "sqlite": SQLite(
         "sqlite",
         *("REAL", "INTEGER", "TEXT", "(-9e999)", "MAX", "MIN"),
         fence="LIMIT -1 OFFSET 0",
-        finds_place=True,
         empty_names=True,
     ),
-    "spark": Spark("spark", "DOUBLE", "BIGINT", "STRING", "CAST('-Infinity' AS DOUBLE)"),
+    "spark": Spark("spark", "DOUBLE", "BIGINT", "STRING", "CAST('-Infinity' AS DOUBLE)", has_lambdas=True),
 }
 ALIASES = {"postgresql": "postgres", "spark sql": "spark", "databricks": "spark"}
 
