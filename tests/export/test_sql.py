@@ -143,7 +143,7 @@ def test_columns_of_long_labels_are_told_apart_within_what_is_not_cut_off(labels
 
 
 def test_what_a_database_cannot_hold_is_a_gap():
-    for values in (["a\0", "b"], [2**70, 1]):
+    for values in (["a\0", "b"], [2**70 + 1, 1]):
         model = NaiveBayes("textbook", families="categorical").fit({"x": values}, [0, 1])
         with pytest.raises(GapError, match="hold"):
             model.to_sql("t")
@@ -152,6 +152,14 @@ def test_what_a_database_cannot_hold_is_a_gap():
         mixed.to_sql("t")
     with pytest.raises(GapError, match="strong"):
         NaiveBayes("strong").fit({"x": np.arange(40.0)}, np.arange(40) % 2).to_sql("t")
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_column_may_be_called_true(database):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"true": random.normal(size=60), "select": random.random(60) < 0.5})
+    model = NaiveBayes("textbook", families={"select": "gaussian"}).fit(frame, frame["select"] ^ (frame["true"] > 0.5))
+    assert_same(model, frame, DATABASES[database](model, frame, types={"true": "DOUBLE", "select": "BOOLEAN"}))
 
 
 @given(st.lists(st.floats(-FARTHEST / 2, FARTHEST / 2), min_size=1, max_size=60, unique=True), st.floats(-1e3, 1e3))

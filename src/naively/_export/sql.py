@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
+from naively._export.additive import (
+    FARTHEST,
+    FARTHEST_IN_FORMULA,
+    IMPOSSIBLE,
+    AdditiveForm,
+    ColumnTable,
+    additive,
+    is_double,
+    refuse_scale,
+    refuse_whole_dates,
+)
 from naively._export.sql_dialects import Dialect, dialect_of
 from naively._export.sql_search import LISTS, Search
 from naively._export.sql_tables import FARTHEST as FARTHEST_NUMBER
@@ -29,9 +39,6 @@ from naively.typing import FloatArray
 
 if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
-
-FARTHEST_IN_FORMULA = 1e100
-"""Numbers in formulas are held within so much, so that their squares can be added."""
 
 
 class SQLModel:
@@ -73,6 +80,7 @@ def to_sql(
 ) -> SQLModel:
     """The SQL of a model: see `NaiveBayes.to_sql`."""
     form = _against_first(additive(model))
+    form = replace(form, columns=[_with_labels_of_a_column(column) for column in form.columns])
     source = (table,) if isinstance(table, str) else tuple(table)
     if not source or not all(isinstance(part, str) and part for part in source):
         raise ParameterError(f"table must be the name of a table, or a tuple of its parts, got {brief(table)}.")
@@ -94,6 +102,18 @@ def _against_first(form: AdditiveForm) -> AdditiveForm:
         }
         columns.append(replace(column, table={**column.table, **parts}, missing=column.missing - column.missing[0]))
     return replace(form, columns=columns)
+
+
+def _with_labels_of_a_column(column: ColumnTable) -> ColumnTable:
+    """A column whose labels are doubles where one of them has a fraction or more than 64 bits."""
+    values = column.table.get("values", [])
+    if any(isinstance(value, str) for value in values) or all(_is_whole(value) for value in values):
+        return column
+    return replace(column, table={**column.table, "values": [float(v) if is_double(v) else v for v in values]})
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) < 2**63
 
 
 @dataclass
@@ -181,6 +201,7 @@ class _Writer:
         return f"CASE WHEN {x} IS NULL THEN {self.dialect.number(missing)} ELSE {said} END"
 
     def _label_cell(self, name: str, column: ColumnTable) -> str:
+        refuse_whole_dates(column)
         if column.part is not None:
             return self.dialect.part(column.part, name, column.holds)
         values = column.table["values"]
@@ -196,9 +217,12 @@ class _Writer:
     def _number_cell(self, name: str, column: ColumnTable) -> str:
         """A column as numbers that can be computed with: what the model would refuse is missing."""
         if column.holds == "truth":
-            one, zero = map(self.dialect.number, (1.0, 0.0))
-            return f"CASE WHEN {name} = TRUE THEN {one} WHEN {name} = FALSE THEN {zero} END"
+            cases = (
+                f"WHEN {name} = {self.dialect.literal(one)} THEN {self.dialect.number(one)}" for one in (True, False)
+            )
+            return f"CASE {' '.join(cases)} END"
         most = FARTHEST_IN_FORMULA if column.kind == "formula" else FARTHEST_NUMBER
+        refuse_scale(column, *self.dialect.scale(most))
         dated = None if column.part is None else self.dialect.part(column.part, name, column.holds)
         return self.dialect.cell(dated or f"CAST({name} AS {self.dialect.double})", column.least, most)
 

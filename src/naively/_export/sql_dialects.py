@@ -94,7 +94,7 @@ class Dialect:
         if isinstance(value, bool):
             return "TRUE" if value else "FALSE"
         if isinstance(value, float):
-            return self.number(value)
+            return Dialect.number(self, value)  # to be compared and not computed with, however small
         if isinstance(value, int):
             if abs(value) >= 2**63:
                 raise GapError(f"The label {value} has more than 64 bits, which a database does not hold.")
@@ -126,6 +126,10 @@ class Dialect:
     def tiny(self, x: str, least: float | None) -> str:
         """What is done about numbers next to zero: nothing."""
         return ""
+
+    def scale(self, most: float) -> tuple[float, float]:
+        """The least and the largest numbers, apart from zero, at which a column may have been learnt."""
+        return 0.0, most
 
     def square(self, value: str) -> str:
         """The square of an expression."""
@@ -210,9 +214,11 @@ class PostgreSQL(Dialect):
 
     def tiny(self, x: str, least: float | None) -> str:
         nearest = "1e-150::float8"
-        if least:
-            return f"WHEN {x} > 0 AND {x} < {nearest} THEN {nearest} "
-        return f"WHEN {x} BETWEEN -{nearest} AND {nearest} THEN 0::float8 "
+        above = f"WHEN {x} > 0 AND {x} < {nearest} THEN {nearest} "
+        return above if least is not None else f"{above}WHEN {x} < 0 AND {x} > -{nearest} THEN -{nearest} "
+
+    def scale(self, most: float) -> tuple[float, float]:
+        return TINIEST, min(most, 1 / TINIEST)
 
     def square(self, value: str) -> str:
         return f"(({value} - 1) * ({value} + 1) + 1)"
@@ -238,6 +244,9 @@ class SQLite(Dialect):
         "hour": f"CAST(STRFTIME('%H', {CLOCK}) AS INTEGER)",
     }
     moment: ClassVar[str] = "{}"
+
+    def literal(self, value: Label) -> str:
+        return str(int(value)) if isinstance(value, bool) else super().literal(value)  # TRUE may be a column's name
 
     def place(self, x: str, where: str) -> str:
         return (

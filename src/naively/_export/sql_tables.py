@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from naively._export.additive import ColumnTable
+from naively._export.additive import LARGEST, OUT_OF_SCALE, ColumnTable, refuse_scale
 from naively._export.sql_dialects import Dialect
+from naively.errors import GapError
 from naively.typing import AnyArray, FloatArray, IntArray
 
 ROWS_PER_INSERT = 500
 ROWS_PER_JOB = 5000
 """So many rows are inserted at a time, by Spark, for which each statement is a job."""
 
-FARTHEST = 1e300
+FARTHEST = LARGEST / 2
 """Numbers are held within so much, so that no difference of two overflows."""
 
 FOR_LISTS = (3, 4, 8)
@@ -112,7 +113,6 @@ def label_table(name: tuple[str, ...], column: ColumnTable, codes: Sequence[int]
     kind = dialect.text if isinstance(values[0], str) else dialect.whole
     if any(isinstance(value, float) for value in values):
         kind = dialect.double
-        values = [float(value) for value in values]
     columns = {"label": kind, **{f"e{code}": dialect.double for code in codes}}
     rows = [(value, *evidence[codes, place].tolist()) for place, value in enumerate(values)]
     return ModelTable(name, columns, rows, "label")
@@ -142,17 +142,20 @@ class Intervals:
 def intervals_of(column: ColumnTable) -> Intervals:
     """The intervals of steps or of a curve, which is constant beyond its knots."""
     evidence = column.table["evidence"]
+    knots = column.table["cuts" if column.kind == "steps" else "knots"]
+    refuse_scale(column, 0.0, FARTHEST)
     if column.kind == "steps":
-        return Intervals(np.append(-FARTHEST, column.table["cuts"]), evidence, None)
-    knots = column.table["knots"]
+        return Intervals(np.append(-FARTHEST, knots), evidence, None)
     rise, run = np.diff(evidence) / 2, np.diff(knots / 2)
     with np.errstate(divide="ignore", over="ignore"):
         slopes = np.where(np.abs(rise) > 1e-16, rise / run, 0.0)
+    if not np.isfinite(slopes).all():
+        raise GapError(f"Column {column.name!r} cannot be exported so: it {OUT_OF_SCALE}. Rescale it.", OUT_OF_SCALE)
     flat = np.zeros((len(evidence), 1))
     return Intervals(
         np.append(-FARTHEST, knots),
         np.column_stack([evidence[:, 0], evidence]),
-        np.column_stack([flat, np.where(np.isfinite(slopes), slopes, 0.0), flat]),
+        np.column_stack([flat, slopes, flat]),
     )
 
 
