@@ -26,7 +26,9 @@ MISSING = "\x7f nothing"
 POSITIVE = {"poisson", "multinomial", "complement", "exponential", "gamma"}
 """Families that refuse numbers below zero."""
 
-FARTHEST = 1e90
+FARTHEST = 1e70
+"""Deviations of more than 1e150 scales are not told apart."""
+
 MOST_COUNTED = 1e4
 """Larger counts have evidence whose rounding errors alone can be seen in the ninth digit."""
 

@@ -32,7 +32,7 @@ def export_gaps() -> list[tuple[str, str, str]]:
         ("columns of numbers so near to zero that they cannot be told apart", EVERYWHERE, OUT_OF_SCALE),
         ("columns learnt at numbers beyond 1e100, for a formula, or 1e307", "SQL, ONNX", OUT_OF_SCALE),
         ("columns learnt at numbers beyond 1e100 or below 1e-100", "PostgreSQL", OUT_OF_SCALE),
-        ("telling numbers beyond 1e100 apart by a formula", "SQL, ONNX", "they count as 1e100, to be squared"),
+        ("telling numbers beyond 1e100, or 1e150 scales, apart by a formula", "SQL, ONNX", "too large to be squared"),
         ("columns whose names differ in case alone", "DuckDB, SQLite, Spark SQL", "there they are one name"),
         ("columns whose names differ after 63 bytes", "PostgreSQL", "it cuts names there"),
         ("columns with an empty name", "DuckDB, PostgreSQL, Spark SQL", "there is no such name"),
