@@ -376,7 +376,8 @@ class _Writer:
         if self.contrasts:
             last, held = self._contrast_stages(carried, last)
             carried += held
-        scores = {f"s{code}": "\n      + ".join(terms) for code, terms in enumerate(self.sums)}
+        summed = "u" if self.form.can_be_impossible else "s"  # which is then no answer yet
+        scores = {f"{summed}{code}": "\n      + ".join(terms) for code, terms in enumerate(self.sums)}
         last = self._stage("scores", "\n  ".join([last, *self.joins]), list(kept), scores)
         return self._decision_stages(list(kept), last)
 
@@ -470,14 +471,16 @@ class _Writer:
     def _decision_stages(self, carried: list[str], last: str) -> str:
         dialect, number = self.dialect, self.dialect.number
         scores = [f"s{code}" for code in self.codes]
-        best = dialect.extreme(dialect.greatest, scores)
         if self.form.can_be_impossible:
-            last = self._stage("possible", last, [*carried, *scores], {"possible": best})
+            summed = [f"u{code}" for code in self.codes]
+            most = dialect.extreme(dialect.greatest, summed)
+            last = self._stage("possible", last, [*carried, *summed], {"possible": most})
             answers = {
-                score: f"CASE WHEN possible = {number(-np.inf)} THEN {number(float(prior))} ELSE {score} END"
-                for score, prior in zip(scores, self.form.prior, strict=True)
+                score: f"CASE WHEN possible = {number(-np.inf)} THEN {number(float(prior))} ELSE {one} END"
+                for score, one, prior in zip(scores, summed, self.form.prior, strict=True)
             }
             last = self._stage("answers", last, carried, answers)
+        best = dialect.extreme(dialect.greatest, scores)
         last = self._stage("bests", last, [*carried, *scores], {"best": best})
         odds = {f"o{code}": dialect.exponential(f"{score} - best") for code, score in enumerate(scores)}
         return self._stage("odds", last, [*carried, *scores, "best"], odds)
