@@ -43,6 +43,8 @@ class Dialect:
         Whether the search finds a place in an array, from which all else is then read.
     has_lambdas : bool
         Whether buckets and places are found by lambdas over the cells of all columns.
+    sums_twice : bool
+        Whether a sum is NULL where a cell is missing, and is then computed once more: asking at every cell takes long.
     empty_names : bool
         Whether a column may have the name "".
 
@@ -68,6 +70,7 @@ class Dialect:
     has_lists: bool = False
     has_arrays: bool = False
     has_lambdas: bool = False
+    sums_twice: bool = False
     empty_names: bool = False
 
     # -- names and values: they come from the data, so that all of them pass here ---------------------------------
@@ -303,7 +306,9 @@ def _lines(parts: Sequence[str]) -> str:
 
 
 DIALECTS: dict[str, Dialect] = {
-    "duckdb": DuckDB("duckdb", "DOUBLE", "BIGINT", "VARCHAR", "CAST('-Infinity' AS DOUBLE)", has_lists=True),
+    "duckdb": DuckDB(
+        "duckdb", "DOUBLE", "BIGINT", "VARCHAR", "CAST('-Infinity' AS DOUBLE)", has_lists=True, sums_twice=True
+    ),
     "postgres": PostgreSQL(
         "postgres",
         *("DOUBLE PRECISION", "BIGINT", "TEXT", "'-Infinity'::float8"),

@@ -51,6 +51,7 @@ class Writer:
     raw: dict[str, str] = field(default_factory=dict)
     contrasts: list[tuple[int, ColumnTable]] = field(default_factory=list)
     sums: list[list[str]] = field(default_factory=list)
+    whole: list[list[str]] = field(default_factory=list)
     tables: list[ModelTable | ListTable] = field(default_factory=list)
     lists: dict[str, Any] = field(default_factory=dict)
     steps: dict[int, list[int]] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class Writer:
     def written(self) -> tuple[str, list[str], list[str]]:
         """The query, what makes its tables, and their names."""
         self.sums = [[self.dialect.number(float(start))] for start in self.form.start]
+        self.whole = [list(terms) for terms in self.sums]
         self._refuse_names_of_one_column()
         for place, column in enumerate(self.form.columns):
             if column.kind != "nothing" or column.missing.any():
@@ -110,7 +112,9 @@ class Writer:
             said = [self._weighed(place, code, column) for code in self.codes]
         for code, text in enumerate(said):
             if text is not None:
-                self.sums[code].append(self._with_missing(x, text, float(column.missing[code]), column))
+                missing = float(column.missing[code])
+                self.sums[code].append(self._with_missing(x, text, missing, column))
+                self.whole[code].append(text if not missing and not column.reads_labels else self.sums[code][-1])
 
     def _with_missing(self, x: str, said: str, missing: float, column: ColumnTable) -> str:
         """What a cell adds, known or not."""
@@ -297,7 +301,7 @@ class Writer:
             last, held = self._contrast_stages(carried, last)
             carried += held
         summed = "u" if self.form.can_be_impossible else "s"  # which is then no answer yet
-        scores = {f"{summed}{code}": "\n      + ".join(terms) for code, terms in enumerate(self.sums)}
+        scores = {f"{summed}{code}": self._sum(code) for code in self.codes}
         last = self._stage("scores", "\n  ".join([last, *self.joins]), list(kept), scores)
         return self._decision_stages(list(kept), last)
 
@@ -315,6 +319,11 @@ class Writer:
         last = self._stage("lists", last, [*carried, "b"], lists, heavy=False)
         last = self._stage("places", last, [*carried, "held"], {"p": search.places()}, heavy=False)
         return self._stage("intervals", last, carried, {"t": "TRANSFORM(p, place -> held[place])"}, heavy=False)
+
+    def _sum(self, code: int) -> str:
+        """The score of a class. Where it pays, rows without a missing cell are summed up without asking for one."""
+        careful, plain = ("\n      + ".join(terms[code]) for terms in (self.sums, self.whole))
+        return f"COALESCE({plain},\n      {careful})" if self.dialect.sums_twice and plain != careful else careful
 
     def _stepped(self, last: str, carried: list[str]) -> tuple[str, list[str]]:
         """Write the steps from the first interval of a bucket to that of a number, the longest first."""
