@@ -712,12 +712,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             kept_rows = 0 if state.statistics.kept is None else state.statistics.kept.capacity
         counted = taken._count(batch, None if state is None else state.schema, kept_rows, forgets)
         with learning_lock(self):
-            now: State | None = self.__dict__.get("_state")
+            taken = self._taken()  # records that have come meanwhile are learnt before the state is read, and not after
+            now: State | None = taken.__dict__.get("_state")
             if now is not None and (state is None or now.schema is not state.schema):
                 if isinstance(batch, Stream):
                     counted = now.schema.merged(counted[0]), counted[1]
                 else:
-                    counted = self._taken()._count(batch, now.schema, kept_rows, forgets)
+                    counted = taken._count(batch, now.schema, kept_rows, forgets)
             yield now, *counted
 
     def _count(

@@ -38,8 +38,8 @@ def quoted(name, quote='"'):
     return quote + name.replace(quote, quote * 2) + quote
 
 
-def created(frame, execute, table=TABLE, double="DOUBLE", quote='"'):
-    columns = [f"{quoted(name, quote)} {TYPES[name].replace('DOUBLE', double)}" for name in frame.columns]
+def created(frame, execute, table=TABLE, double="DOUBLE", quote='"', types=TYPES):
+    columns = [f"{quoted(name, quote)} {types[name].replace('DOUBLE', double)}" for name in frame.columns]
     execute(f"CREATE TABLE {quoted(table, quote)} (id INTEGER, {', '.join(columns)})")
 
 
@@ -47,9 +47,9 @@ def inserted(frame, table):
     return f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' * (1 + frame.shape[1]))})"
 
 
-def duckdb_answers(model, frame, table=TABLE, **options):
+def duckdb_answers(model, frame, table=TABLE, types=TYPES, **options):
     with duckdb.connect() as db:
-        created(frame, db.execute, table)
+        created(frame, db.execute, table, types=types)
         db.executemany(
             f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' * (1 + frame.shape[1]))})", plain_rows(frame)
         )
@@ -59,9 +59,9 @@ def duckdb_answers(model, frame, table=TABLE, **options):
         return answers(db.execute(sql.query).fetchall())
 
 
-def sqlite_answers(model, frame, table=TABLE, **options):
+def sqlite_answers(model, frame, table=TABLE, types=TYPES, **options):
     db = sqlite3.connect(":memory:")
-    created(frame, db.execute, table)
+    created(frame, db.execute, table, types=types)
     db.executemany(inserted(frame, table), [tuple(map(as_text, row)) for row in plain_rows(frame)])
     sql = model.to_sql(table, "sqlite", keep=["id"], **options)
     for statement in sql.statements:

@@ -148,3 +148,21 @@ def test_a_parameter_that_changes_is_seen():
     model.predict_one(RECORDS[0])
     model.set_params(prior={"cat": 0.0, "dog": 1.0})
     assert model.predict_one(RECORDS[0]) == "dog"
+
+
+def test_records_that_come_while_rows_with_other_columns_are_counted_are_not_lost(monkeypatch):
+    model, count, came = NaiveBayes("textbook").fit(RECORDS, LABELS), NaiveBayes._count, []
+
+    def count_slowly(self, *given):
+        counted = count(self, *given)
+        if not came:
+            came.append(1)
+            model.partial_fit([{**RECORDS[0], "other": 1.0}], LABELS[:1])  # as another thread may do meanwhile
+            model.learn_one({**RECORDS[0], "other": 2.0}, LABELS[0])
+        return counted
+
+    monkeypatch.setattr(NaiveBayes, "_count", count_slowly)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the new column
+        model.partial_fit([{**RECORDS[0], "third": 1.0}], LABELS[:1])
+    assert model.class_count_.sum() == N + 3

@@ -13,9 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from naively import NaiveBayes
-from naively._export.sql import probability_names
 from naively._export.sql_dialects import DIALECTS
-from naively._export.sql_tables import FARTHEST, FOR_LISTS, Buckets
+from naively._export.sql_search import Search
+from naively._export.sql_tables import FARTHEST, FOR_LISTS, Buckets, Intervals
+from naively._export.sql_writer import probability_names
 from naively.errors import GapError, ParameterError
 from tests.export.databases import duckdb_answers, sqlite_answers
 from tests.export.exported import NAMES, models, rows
@@ -143,7 +144,7 @@ def test_columns_of_long_labels_are_told_apart_within_what_is_not_cut_off(labels
 
 
 def test_what_a_database_cannot_hold_is_a_gap():
-    for values in (["a\0", "b"], [2**70, 1]):
+    for values in (["a\0", "b"], [2**70 + 1, 1]):
         model = NaiveBayes("textbook", families="categorical").fit({"x": values}, [0, 1])
         with pytest.raises(GapError, match="hold"):
             model.to_sql("t")
@@ -152,6 +153,14 @@ def test_what_a_database_cannot_hold_is_a_gap():
         mixed.to_sql("t")
     with pytest.raises(GapError, match="strong"):
         NaiveBayes("strong").fit({"x": np.arange(40.0)}, np.arange(40) % 2).to_sql("t")
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_column_may_be_called_true(database):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"true": random.normal(size=60), "select": random.random(60) < 0.5})
+    model = NaiveBayes("textbook", families={"select": "gaussian"}).fit(frame, frame["select"] ^ (frame["true"] > 0.5))
+    assert_same(model, frame, DATABASES[database](model, frame, types={"true": "DOUBLE", "select": "BOOLEAN"}))
 
 
 @given(st.lists(st.floats(-FARTHEST / 2, FARTHEST / 2), min_size=1, max_size=60, unique=True), st.floats(-1e3, 1e3))
@@ -170,3 +179,27 @@ def test_the_lists_of_duckdb_find_the_interval_of_every_number(knots, middle):
     for step in buckets.steps():
         place = place + step * (x >= ahead[place + step - 1])
     assert place.tolist() == np.searchsorted(lows, x, side="right").tolist()
+
+
+@given(st.lists(st.lists(st.floats(-FARTHEST / 2, FARTHEST / 2), min_size=1, max_size=40, unique=True), max_size=3))
+@example(columns=[[0.0], [1 + place * 2.0**-52 for place in range(40)] + [-1e299, 1e299]])
+def test_the_lists_of_spark_find_the_interval_of_every_number(columns):
+    knots = [np.sort(some) for some in [*columns, [0.0, 5e-324, 1.0]]]
+    lows = [np.append(-FARTHEST, some) for some in knots]
+    search = Search({f"x{place}": Intervals(some, some[None, :], None) for place, some in enumerate(lows)}, [0])
+    lists = search.table(("t",)).lists
+    begin = 0
+    for some, buckets in zip(lows, search._buckets, strict=True):
+        x = np.concatenate([some, np.nextafter(some[1:], -np.inf), np.nextafter(some, np.inf), [FARTHEST]])
+        found = begin + buckets.number(x)
+        begin += buckets.last + 1
+        places = [_stepped(lists, number, bucket) for number, bucket in zip(x, found, strict=True)]
+        assert lists["held"]["e0"][places].tolist() == some[np.searchsorted(some, x, side="right") - 1].tolist()
+
+
+def _stepped(lists, x, bucket):
+    """The place of a number, as the lambda of the query finds it."""
+    place = lists["firsts"][bucket]
+    for power in reversed(range(lists["crowds"][bucket])):
+        place += 2**power * int(x >= lists["lows"][place + 2**power])
+    return place

@@ -34,9 +34,7 @@ def test_postgresql_answers_as_the_model(name, database):
 
 
 @pytest.mark.filterwarnings("ignore")  # of pyspark itself
-@pytest.mark.parametrize(
-    "name", ["dates textbook", "dates auto", "textbook", "auto", "auto families", "labels of numbers"]
-)
+@pytest.mark.parametrize("name", MODELS)
 def test_spark_answers_as_the_model(name, spark):
     from pyspark.sql import types
 

@@ -23,6 +23,11 @@ IMPOSSIBLE = 35.0
 FARTHEST = 1e4
 """How a ``contrast`` makes evidence finite: see `Estimate.as_table`."""
 
+FARTHEST_IN_FORMULA = 1e100
+"""Databases and ONNX hold the numbers in formulas within so much, so that their squares can be added."""
+
+OUT_OF_SCALE = "holds numbers too large, or too near to zero, for the arithmetic of other programs"
+
 
 @dataclass(frozen=True)
 class ColumnTable:
@@ -40,8 +45,9 @@ class ColumnTable:
         What the column held when it was learnt: "number", "truth", "label", "mixed", "date" or "time".
     least : float or None
         The least number that the column may hold; None for any number.
-    part : "trend", "month", "weekday", "hour" or None
-        Which part of a date is read: a column of dates has a table for each, which `Estimate.as_table` explains.
+    part : "trend", "month", "weekday", "hour", "date", "time" or None
+        Which part of a date is read: a column of dates has a table for each, which `Estimate.as_table` explains. "date"
+        and "time" are the whole of it as text, where each is a label.
     """
 
     name: str
@@ -137,6 +143,34 @@ def additive(model: NaiveBayes) -> AdditiveForm:
     return AdditiveForm(model.classes_.tolist(), logs, start, list(chain.from_iterable(columns)), schema.named)
 
 
+def refuse_scale(column: ColumnTable, least: float, most: float) -> None:
+    """Refuse a column that was learnt at numbers nearer to zero, or farther from it, than an export computes with."""
+    parts = (column.table.get(part, ()) for part in ("cuts", "knots"))
+    sizes = np.abs(np.concatenate([np.ravel(part) for part in (*parts, *column.table.get("parameters", {}).values())]))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    if not ((sizes >= least) & (sizes < most)).all():
+        raise GapError(
+            f"Column {column.name!r} cannot be exported so: it {OUT_OF_SCALE} ({sizes.min():g} to {sizes.max():g}). "
+            "Rescale it.",
+            OUT_OF_SCALE,
+        )
+
+
+def refuse_whole_dates(column: ColumnTable) -> None:
+    """Refuse dates that are labels where nothing writes dates as the model does."""
+    if column.part in ("date", "time"):
+        raise GapError(
+            f"Column {column.name!r} holds {column.part}s that are labels. Give it the family 'date', or turn them "
+            "into text before fitting.",
+            "holds dates as labels",
+        )
+
+
+def is_double(label: Label) -> bool:
+    """Whether a label that is a number can be held by a float64 as it is."""
+    return abs(label) <= LARGEST and float(label) == label  # type: ignore[arg-type]
+
+
 POOLED = Gap("pools the additive model with experts that read several columns at once")
 JOINED = Gap("reads several columns together, so that no column has a table of its own")
 
@@ -164,8 +198,11 @@ def _columns(name: str, holds: str, table: dict[str, Any], estimate: Any, silenc
     """The table of a column, or those of the parts of a date, of which the first has what a missing cell says."""
     least = float(np.nextafter(0.0, 1.0)) if estimate.positive else 0.0 if estimate.nonnegative else None
     missing = table.get("missing", silence)
+    if table["kind"] == "curve" and not (np.diff(table["knots"]) > 0).all():
+        raise GapError(f"Column {name!r} cannot be exported: it {OUT_OF_SCALE}. Rescale it.", OUT_OF_SCALE)
     if table["kind"] != "date":
-        return [ColumnTable(name, table["kind"], table, missing, holds, least)]
+        whole = holds if table["kind"] == "labels" and holds in ("date", "time") else None
+        return [ColumnTable(name, table["kind"], table, missing, holds, least, whole)]
     parts = table["parts"] or {"hour": {"kind": "nothing"}}
     found = [ColumnTable(name, own["kind"], own, silence, holds, None, part) for part, own in parts.items()]
     return [replace(found[0], missing=missing), *found[1:]]

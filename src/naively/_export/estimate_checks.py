@@ -118,6 +118,11 @@ def _weighed_estimate(part: Any, known: Known) -> bool:
     return bool(fits and said.shape == (2, *shape[::-1]))
 
 
+def _student(part: Any, _known: Known) -> bool:
+    shape = part.location.shape
+    return part.far is None or (part.far.anchor.shape, part.far.location.shape) == (shape[1:], shape)
+
+
 def _estimated_numbers(part: Any, known: Known) -> bool:
     said = part.estimate.evidence(np.ones((1, len(part.columns))))
     return _inside(np.array(part.columns), known.n_columns) and said.shape == (1, len(part.columns), known.n_classes)
@@ -292,6 +297,7 @@ CHECKS: dict[str, Callable[[Any, Known], bool]] = {
     "TextEvidence": _text_evidence,
     "WeighedText": _weighed_text,
     "WeighedEstimate": _weighed_estimate,
+    "StudentEstimate": _student,
     "EstimatedNumbers": _estimated_numbers,
     "Term": _term,
     "TextTerm": _text_term,

@@ -242,6 +242,7 @@ class _Reader:
         later = dict.fromkeys(LATER.get(kind.__name__, ()), ())
         given = {**later, **given}
         require(given.keys() == hints.keys() - LEFT_OUT.get(kind.__name__, set()), "a part has other fields")
+        given = {name: _named(value, hints[name]) for name, value in given.items()}
         for name, value in given.items():
             require(_fits(value, hints[name]), f"{kind.__name__}.{name} is of another type")
         part = kind(**given)
@@ -267,6 +268,17 @@ def _hints(kind: type) -> dict[str, Any]:
     """What the fields of a part are declared to be."""
     hints = get_type_hints(kind)
     return {one.name: hints[one.name] for one in fields(kind) if one.init}
+
+
+def _named(value: Any, hint: Any) -> Any:
+    """A tuple under the names that it was declared to have: a file holds all tuples as lists."""
+    for kind in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+            declared = get_type_hints(kind).values()
+            fits = len(value) == len(kind._fields) and all(map(_fits, value, declared))
+            require(fits, f"a {kind.__name__} of other things")
+            return kind(*value)
+    return value
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._export.additive import FARTHEST, IMPOSSIBLE, AdditiveForm, ColumnTable, additive
+from naively._export.additive import (
+    FARTHEST,
+    FARTHEST_IN_FORMULA,
+    IMPOSSIBLE,
+    AdditiveForm,
+    ColumnTable,
+    additive,
+    is_double,
+    refuse_scale,
+    refuse_whole_dates,
+)
+from naively._export.sql_tables import FARTHEST as FARTHEST_NUMBER
 from naively._export.sql_tables import intervals_of
 from naively.engines._gpu_formulas import polynomial
 from naively.errors import GapError, ParameterError
@@ -20,7 +32,6 @@ if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
-FARTHEST_IN_FORMULA = 1e100
 MOST_CANCELLED = 1e6
 """Parabolas are added up term by term where no more nats than this cancel: a millionth of a millionth is then lost."""
 
@@ -60,6 +71,7 @@ class _Graph:
         self.inputs: list[Any] = []
         self.cells: dict[int, str] = {}
         self.n_classes = len(form.classes)
+        self.own = _apart_from(form.names)
 
     def written(self) -> Any:
         """The model, checked by onnx itself."""
@@ -83,14 +95,14 @@ class _Graph:
 
     def node(self, operator: str, *inputs: str, output: str | None = None, domain: str = "", **options: Any) -> str:
         """Add a node; returns the name of its output."""
-        output = f"t{len(self.nodes)}" if output is None else output
+        output = f"{self.own}t{len(self.nodes)}" if output is None else output
         made = self.onnx.helper.make_node(operator, list(inputs), [output], domain=domain, **options)
         self.nodes.append(made)
         return output
 
     def constant(self, values: Any) -> str:
         """Add a constant; returns its name."""
-        name = f"c{len(self.constants)}"
+        name = f"{self.own}c{len(self.constants)}"
         values = np.asarray(values)
         if values.dtype.kind in "UO":
             proto, flat = self.onnx.TensorProto.STRING, [str(one).encode() for one in values.ravel()]
@@ -118,13 +130,14 @@ class _Graph:
         if together:
             self.inputs = [info("X", proto.DOUBLE, [None, len(names)])]
         for place, column in enumerate(columns):
+            refuse_whole_dates(column)
             if together:
                 cell = self.node("Gather", "X", self.whole(names.index(column.name)), axis=1)
             else:
                 kind = proto.STRING if _is_text(column) else proto.DOUBLE
                 if not place or columns[place - 1].name != column.name:  # once for all parts of a date
                     self.inputs.append(info(column.name, kind, [None, 1]))
-                cell = self.node("Identity", column.name, output=f"in {column.name} {place}")
+                cell = self.node("Identity", column.name, output=f"{self.own}x{place}")
             self.cells[place] = cell if column.part in (None, TREND) else self._date_part(cell, str(column.part))
 
     def _date_part(self, seconds: str, part: str) -> str:
@@ -189,6 +202,7 @@ class _Graph:
             if column.kind == "labels":
                 key = ("labels", None if _is_text(column) else place)
             elif column.kind == "formula":
+                refuse_scale(column, 0.0, FARTHEST_IN_FORMULA)
                 key = ("formula", (column.table["formula"], column.contrast is None))
             elif column.contrast is not None:
                 raise GapError(f"Column {column.name!r} has a curve too steep to be weighed in ONNX.", "is too steep")
@@ -229,6 +243,11 @@ class _Graph:
                 f"Column {column.name!r} holds text and numbers, but an input has one type.",
                 "holds text and numbers in one column",
             )
+        if not all(map(is_double, values)):
+            raise GapError(
+                f"Column {column.name!r} holds whole numbers as labels that an input of float64 cannot tell apart.",
+                "holds labels beyond 2 ** 53",
+            )
         numbers = self.constant(np.array([[float(value) for value in values]]))
         unknown = column.table["unknown"]
         hits = self.node("Cast", self.node("Equal", self.cells[place], numbers), to=self.onnx.TensorProto.DOUBLE)
@@ -242,7 +261,7 @@ class _Graph:
         """Steps and curves: a tree for each column gives the interval, whose line is looked up."""
         columns = [self.form.columns[place] for place in places]
         found = [intervals_of(_with_steps(column, self.n_classes)) for column in columns]
-        x = self.node("Clip", self._numbers(places), self.constant(-1e300), self.constant(1e300))
+        x = self.node("Clip", self._numbers(places), self.constant(-FARTHEST_NUMBER), self.constant(FARTHEST_NUMBER))
         clean = self.node("Where", self.node("IsNaN", x), self.constant(0.0), x)
         inside = self.node(
             "TreeEnsembleRegressor", clean, domain="ai.onnx.ml", **_trees([one.lows[1:] for one in found], self.onnx)
@@ -355,6 +374,11 @@ class _Graph:
         while name in taken:
             name = f"_{name}"
         return name
+
+
+def _apart_from(names: Sequence[str]) -> str:
+    """What the names of a graph's own tensors begin with: as no column's name does."""
+    return next(own for own in map("_".__mul__, count(1)) if not any(name.startswith(own) for name in names))
 
 
 def _parabola(column: ColumnTable) -> tuple[float, list[FloatArray]] | None:

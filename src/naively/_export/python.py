@@ -129,7 +129,7 @@ def _interpolated(knots, evidence, number):
 def _formula(name, cell, table):
     formula, missing, least, contrast = table
     number = _number(name, cell, least)
-    return missing if number is None else contrasted(formula(number), contrast)
+    return missing if number is None else contrasted(formula(max(-1e280, min(number, 1e280))), contrast)
 
 
 def _date(name, cell, table):
@@ -168,6 +168,8 @@ _PARTS = {{
     "month": lambda moment: moment.month,
     "weekday": datetime.isoweekday,
     "hour": lambda moment: moment.hour,
+    "date": lambda moment: str(moment).removesuffix(" 00:00:00"),
+    "time": lambda moment: str(moment.time()),
 }}
 
 
@@ -301,7 +303,9 @@ def _contrast(column: ColumnTable) -> str:
 
 def text_only(column: ColumnTable) -> bool | None:
     """Whether cells must be text, or must not be; None where both are labels."""
-    return {"label": True, "text": True, "mixed": None}.get(column.holds, False)  # the parts of dates are numbers
+    if column.holds in ("date", "time"):  # of which some parts are numbers
+        return any(isinstance(value, str) for value in column.table["values"])
+    return {"label": True, "text": True, "mixed": None}.get(column.holds, False)
 
 
 def _literal(value: Any) -> str:

@@ -183,6 +183,8 @@ def _number_places(model: NaiveBayes, state: Any, shape: Shape) -> list[int] | N
 def settle(model: NaiveBayes, waiting: Waiting) -> None:
     """Learn and forget the records that wait. Whoever comes meanwhile waits until that is done."""
     with learning_lock(model):
+        if waiting.settling:  # by this thread, which asks for the state to count the records with
+            return
         rows = []
         waiting.settling = True
         try:

@@ -37,12 +37,14 @@ class Dialect:
         The functions of the largest and the least of several numbers.
     fence : str
         What ends a stage so that it is computed once, and not copied into every place that names its columns.
-    finds_place : bool
-        Whether a number finds its interval by a search, and not by its bucket.
     has_lists : bool
-        Whether a bucket is a place in a list, and not a row to join.
+        Whether a number finds its interval by its bucket, which is a place in a list, and not by a search.
     has_arrays : bool
         Whether the search finds a place in an array, from which all else is then read.
+    has_lambdas : bool
+        Whether buckets and places are found by lambdas over the cells of all columns.
+    sums_twice : bool
+        Whether a sum is NULL where a cell is missing, and is then computed once more: asking at every cell takes long.
     empty_names : bool
         Whether a column may have the name "".
 
@@ -65,9 +67,10 @@ class Dialect:
     greatest: str = "GREATEST"
     least: str = "LEAST"
     fence: str = ""
-    finds_place: bool = False
     has_lists: bool = False
     has_arrays: bool = False
+    has_lambdas: bool = False
+    sums_twice: bool = False
     empty_names: bool = False
 
     # -- names and values: they come from the data, so that all of them pass here ---------------------------------
@@ -94,7 +97,7 @@ class Dialect:
         if isinstance(value, bool):
             return "TRUE" if value else "FALSE"
         if isinstance(value, float):
-            return self.number(value)
+            return Dialect.number(self, value)  # to be compared and not computed with, however small
         if isinstance(value, int):
             if abs(value) >= 2**63:
                 raise GapError(f"The label {value} has more than 64 bits, which a database does not hold.")
@@ -126,6 +129,10 @@ class Dialect:
     def tiny(self, x: str, least: float | None) -> str:
         """What is done about numbers next to zero: nothing."""
         return ""
+
+    def scale(self, most: float) -> tuple[float, float]:
+        """The least and the largest numbers, apart from zero, at which a column may have been learnt."""
+        return 0.0, most
 
     def square(self, value: str) -> str:
         """The square of an expression."""
@@ -210,9 +217,11 @@ class PostgreSQL(Dialect):
 
     def tiny(self, x: str, least: float | None) -> str:
         nearest = "1e-150::float8"
-        if least:
-            return f"WHEN {x} > 0 AND {x} < {nearest} THEN {nearest} "
-        return f"WHEN {x} BETWEEN -{nearest} AND {nearest} THEN 0::float8 "
+        above = f"WHEN {x} > 0 AND {x} < {nearest} THEN {nearest} "
+        return above if least is not None else f"{above}WHEN {x} < 0 AND {x} > -{nearest} THEN -{nearest} "
+
+    def scale(self, most: float) -> tuple[float, float]:
+        return TINIEST, min(most, 1 / TINIEST)
 
     def square(self, value: str) -> str:
         return f"(({value} - 1) * ({value} + 1) + 1)"
@@ -238,6 +247,9 @@ class SQLite(Dialect):
         "hour": f"CAST(STRFTIME('%H', {CLOCK}) AS INTEGER)",
     }
     moment: ClassVar[str] = "{}"
+
+    def literal(self, value: Label) -> str:
+        return str(int(value)) if isinstance(value, bool) else super().literal(value)  # TRUE may be a column's name
 
     def place(self, x: str, where: str) -> str:
         return (
@@ -269,6 +281,18 @@ class Spark(Dialect):
     def literal(self, value: Label) -> str:
         return super().literal(value).replace("$", "\\u0024") if isinstance(value, str) else super().literal(value)
 
+    def list_of(self, kind: str) -> str:
+        return f"ARRAY<{kind}>"
+
+    def list_of_fields(self, names: Sequence[str]) -> str:
+        return self.list_of(f"STRUCT<{', '.join(f'{name}: {self.double}' for name in names)}>")
+
+    def list_from(self, text: str, kind: str) -> str:
+        return f"CAST(SPLIT('{text}', ',') AS {self.list_of(kind)})"
+
+    def side_by_side(self, lists: Sequence[str]) -> str:
+        return f"ARRAYS_ZIP({', '.join(lists)})"
+
     def stage(self, name: str, source: str, carried: Sequence[str], made: Mapping[str, str], heavy: bool = True) -> str:
         if not heavy or not made:
             return super().stage(name, source, carried, made, heavy)
@@ -282,22 +306,22 @@ def _lines(parts: Sequence[str]) -> str:
 
 
 DIALECTS: dict[str, Dialect] = {
-    "duckdb": DuckDB("duckdb", "DOUBLE", "BIGINT", "VARCHAR", "CAST('-Infinity' AS DOUBLE)", has_lists=True),
+    "duckdb": DuckDB(
+        "duckdb", "DOUBLE", "BIGINT", "VARCHAR", "CAST('-Infinity' AS DOUBLE)", has_lists=True, sums_twice=True
+    ),
     "postgres": PostgreSQL(
         "postgres",
         *("DOUBLE PRECISION", "BIGINT", "TEXT", "'-Infinity'::float8"),
         fence="OFFSET NULL",  # unlike OFFSET 0, it lets parallel workers do what is outside of it
-        finds_place=True,
         has_arrays=True,
     ),
     "sqlite": SQLite(
         "sqlite",
         *("REAL", "INTEGER", "TEXT", "(-9e999)", "MAX", "MIN"),
         fence="LIMIT -1 OFFSET 0",
-        finds_place=True,
         empty_names=True,
     ),
-    "spark": Spark("spark", "DOUBLE", "BIGINT", "STRING", "CAST('-Infinity' AS DOUBLE)"),
+    "spark": Spark("spark", "DOUBLE", "BIGINT", "STRING", "CAST('-Infinity' AS DOUBLE)", has_lambdas=True),
 }
 ALIASES = {"postgresql": "postgres", "spark sql": "spark", "databricks": "spark"}
 

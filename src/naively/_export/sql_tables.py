@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from naively._export.additive import ColumnTable
+from naively._export.additive import LARGEST, OUT_OF_SCALE, ColumnTable, refuse_scale
 from naively._export.sql_dialects import Dialect
+from naively.errors import GapError
 from naively.typing import AnyArray, FloatArray, IntArray
 
 ROWS_PER_INSERT = 500
 ROWS_PER_JOB = 5000
 """So many rows are inserted at a time, by Spark, for which each statement is a job."""
 
-FARTHEST = 1e300
+FARTHEST = LARGEST / 2
 """Numbers are held within so much, so that no difference of two overflows."""
 
 FOR_LISTS = (3, 4, 8)
-FOR_JOINS = (8, 3, 2)
 """The range of a column's knots is cut in two while a bucket holds more knots than the first number says, as often as
-the second says at most, and has so many buckets for each knot as the third says: few, where each is a row to join."""
+the second says at most, and has so many buckets for each knot as the third says."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,6 @@ class ModelTable:
         key = "" if dialect.name == "spark" else f", PRIMARY KEY ({self.key})"
         types = ", ".join(f"{column} {kind}" for column, kind in self.columns.items())
         yield f"CREATE TABLE {name} ({types}{key})"
-        if dialect.name == "spark" and not any(isinstance(cell, str) for row in self.rows for cell in row):
-            yield self._as_one_text(name)
-            return
         step = ROWS_PER_JOB if dialect.name == "spark" else ROWS_PER_INSERT
         for start in range(0, len(self.rows), step):
             rows = ",\n".join(_row(row, dialect) for row in self.rows[start : start + step])
@@ -60,13 +57,6 @@ class ModelTable:
             yield f"CREATE INDEX {dialect.name_of(*self.name[:-1], self.name[-1] + '_low')} ON {name} (low)"
         if dialect.name == "postgres":
             yield f"ANALYZE {name}"
-
-    def _as_one_text(self, name: str) -> str:
-        """What fills a table of numbers in Spark, which takes minutes to read as many literals."""
-        cells = ", ".join(f"CAST(cells[{place}] AS {kind})" for place, kind in enumerate(self.columns.values()))
-        text = ";".join(",".join(map(_spelled, row)) for row in self.rows)
-        lines = f"SELECT SPLIT(line, ',') AS cells FROM (SELECT EXPLODE(SPLIT('{text}', ';')) AS line)"
-        return f"INSERT INTO {name}\nSELECT {cells} FROM ({lines})"
 
 
 def _spelled(cell: float) -> str:
@@ -81,11 +71,11 @@ class ListTable:
     Parameters
     ----------
     name : tuple of str
-    lists : dict from column names to lists of whole numbers, or to dicts of lists side by side
+    lists : dict from column names to lists of numbers, or to dicts of lists side by side
     """
 
     name: tuple[str, ...]
-    lists: dict[str, IntArray | dict[str, FloatArray]]
+    lists: dict[str, AnyArray | dict[str, FloatArray]]
 
     def statements(self, dialect: Dialect) -> Iterator[str]:
         """What creates and fills the table: from texts, as databases take long to read as many literals."""
@@ -95,8 +85,9 @@ class ListTable:
                 types.append(f"{column} {dialect.list_of_fields(list(held))}")
                 cells.append(dialect.side_by_side([_listed(part, dialect.double, dialect) for part in held.values()]))
             else:
-                types.append(f"{column} {dialect.list_of('INT')}")
-                cells.append(_listed(held, "INT", dialect))
+                kind = dialect.double if held.dtype.kind == "f" else "INT"
+                types.append(f"{column} {dialect.list_of(kind)}")
+                cells.append(_listed(held, kind, dialect))
         yield f"CREATE TABLE {name} ({', '.join(types)})"
         yield f"INSERT INTO {name}\nSELECT\n{_lines(cells)}"
 
@@ -122,7 +113,6 @@ def label_table(name: tuple[str, ...], column: ColumnTable, codes: Sequence[int]
     kind = dialect.text if isinstance(values[0], str) else dialect.whole
     if any(isinstance(value, float) for value in values):
         kind = dialect.double
-        values = [float(value) for value in values]
     columns = {"label": kind, **{f"e{code}": dialect.double for code in codes}}
     rows = [(value, *evidence[codes, place].tolist()) for place, value in enumerate(values)]
     return ModelTable(name, columns, rows, "label")
@@ -152,17 +142,20 @@ class Intervals:
 def intervals_of(column: ColumnTable) -> Intervals:
     """The intervals of steps or of a curve, which is constant beyond its knots."""
     evidence = column.table["evidence"]
+    knots = column.table["cuts" if column.kind == "steps" else "knots"]
+    refuse_scale(column, 0.0, FARTHEST)
     if column.kind == "steps":
-        return Intervals(np.append(-FARTHEST, column.table["cuts"]), evidence, None)
-    knots = column.table["knots"]
+        return Intervals(np.append(-FARTHEST, knots), evidence, None)
     rise, run = np.diff(evidence) / 2, np.diff(knots / 2)
     with np.errstate(divide="ignore", over="ignore"):
         slopes = np.where(np.abs(rise) > 1e-16, rise / run, 0.0)
+    if not np.isfinite(slopes).all():
+        raise GapError(f"Column {column.name!r} cannot be exported so: it {OUT_OF_SCALE}. Rescale it.", OUT_OF_SCALE)
     flat = np.zeros((len(evidence), 1))
     return Intervals(
         np.append(-FARTHEST, knots),
         np.column_stack([evidence[:, 0], evidence]),
-        np.column_stack([flat, np.where(np.isfinite(slopes), slopes, 0.0), flat]),
+        np.column_stack([flat, slopes, flat]),
     )
 
 
@@ -175,18 +168,11 @@ def said_in(intervals: Intervals, codes: Sequence[int]) -> dict[str, FloatArray]
 
 
 def interval_table(name: tuple[str, ...], intervals: Intervals, codes: Sequence[int], dialect: Dialect) -> ModelTable:
-    """The intervals by place, or by the buckets that they touch."""
+    """The intervals by place."""
     said = said_in(intervals, codes)
-    if dialect.finds_place:
-        return _table(name, {"place": np.arange(len(intervals.lows)), **said}, "place", dialect)
-    buckets, places = Buckets.of(intervals.lows, *FOR_JOINS).touched()
-    parts: dict[str, AnyArray] = {"bucket": buckets, "high": np.append(intervals.lows[1:], np.inf)[places]}
-    return _table(name, parts | {column: values[places] for column, values in said.items()}, "bucket, low", dialect)
-
-
-def _table(name: tuple[str, ...], parts: dict[str, AnyArray], key: str, dialect: Dialect) -> ModelTable:
-    types = {column: dialect.double if values.dtype.kind == "f" else dialect.whole for column, values in parts.items()}
-    return ModelTable(name, types, list(zip(*(values.tolist() for values in parts.values()), strict=True)), key)
+    types = {"place": dialect.whole} | dict.fromkeys(said, dialect.double)
+    rows = zip(range(len(intervals.lows)), *(values.tolist() for values in said.values()), strict=True)
+    return ModelTable(name, types, list(rows), "place")
 
 
 @dataclass(frozen=True)
@@ -242,15 +228,6 @@ class Buckets:
         """So many places a number may be ahead of the first of its bucket: powers of two, whose sum is enough."""
         held = int(np.bincount(self._bucket(self.lows))[2 : self.last].max(initial=1))
         return [2**power for power in reversed(range(held.bit_length()))]
-
-    def touched(self) -> tuple[IntArray, IntArray]:
-        """Pairs of a bucket and an interval of which it holds a part."""
-        first = self._bucket(self.lows)
-        last = np.maximum(np.append(self._bucket(np.nextafter(self.lows[1:], -np.inf)), self.last), first)
-        n_buckets = last - first + 1
-        places = np.repeat(np.arange(len(self.lows)), n_buckets)
-        begins = np.cumsum(n_buckets) - n_buckets
-        return first[places] + np.arange(len(places)) - begins[places], places
 
     def _bucket(self, x: FloatArray) -> IntArray:
         """The bucket of numbers, computed as the database computes it, operation by operation."""
