@@ -1477,7 +1477,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         table, positions, scorer, decider = self._ready(X, prior)
         cost = check_reject(reject, reject_label, self.classes_)
         decider = Decider(decider.log_prior, loss_matrix(loss, self.classes_), cost)
-        best = engine_of(table).choose(table, positions, scorer, decider, thread_count(self.n_threads))
+        n_threads = thread_count(self.n_threads, table.n_rows)
+        best = engine_of(table).choose(table, positions, scorer, decider, n_threads)
         decider.warn()
         if is_on_device(best):
             answer: AnyArray = device_labels(table, best, self.classes_)
@@ -1895,7 +1896,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any, prior: Any, step: str) -> FloatArray:
         table, positions, scorer, decider = self._ready(X, prior)
-        engine, n_threads = engine_of(table), thread_count(self.n_threads)
+        engine, n_threads = engine_of(table), thread_count(self.n_threads, table.n_rows)
         result: FloatArray = engine.scores(table, positions, scorer, decider, step, n_threads)
         decider.warn()
         return result

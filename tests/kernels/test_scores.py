@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from scipy import sparse, stats
 
+from naively._kernels.sparse_scores import add_sparse_products, in_strips
 from naively._scoring.decision import Decider
 from naively.smoothing import Laplace
 from tests.kernels.both import on_both
@@ -126,3 +127,16 @@ def test_the_probabilities_of_a_row_have_the_same_bits_alone(n_classes):
     np.testing.assert_array_equal(alone, together)
     assert of_each.n_impossible == of_all.n_impossible
     np.testing.assert_allclose(together.sum(axis=1), 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 8, 9, 31, 40])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_sparse_products_are_those_of_matrices(n_classes, dtype):
+    random = np.random.default_rng(n_classes)
+    cells = random.poisson(0.3, (30, 20)).astype(np.float64)
+    cells[3] = 0.0
+    rows = sparse.csr_array(cells)
+    slope = random.normal(size=(20, n_classes))
+    found = np.ones((30, n_classes))
+    add_sparse_products(rows.data, rows.indices.astype(dtype), rows.indptr.astype(dtype), in_strips(slope), found)
+    np.testing.assert_allclose(found, 1.0 + cells @ slope, rtol=1e-13, atol=1e-13)

@@ -38,9 +38,11 @@ def prepare() -> None:
     """Let Numba set up what the first kernel needs, be it read from the cache or compiled."""
     from numba.core.registry import cpu_target
 
+    # Before the compiler is locked: up to Python 3.11 each has a lock of its own, under which it locks the compiler.
+    typing, target = cpu_target.typing_context, cpu_target.target_context
     with global_compiler_lock:
-        cpu_target.typing_context.refresh()
-        cpu_target.target_context.refresh()
+        typing.refresh()
+        target.refresh()
 
 
 class ForgivingCache(FunctionCache):  # type: ignore[misc]

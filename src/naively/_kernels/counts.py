@@ -15,6 +15,12 @@ from naively.typing import AnyArray, FloatArray, IntArray
 
 MISSING = np.iinfo(np.int64).min
 
+PAIRED_VALUES = 16
+"""Two columns with no more values than these are counted together, in a table of their pairs."""
+
+TURNS = 4
+"""Classes are counted in so many tables by turns: one that was just written to is slow to be read again."""
+
 
 @inlined
 def _cell(value: int, low: int, size: int, offset: int) -> int:
@@ -70,6 +76,45 @@ def count_bytes(block: AnyArray, codes: IntArray, width: int, counts: IntArray) 
         for column in range(n_columns):
             value = np.uint64(block[row, column])  # a negative one becomes a huge one
             cells[np.uint64(column * width) + min(value, last)] += 1
+
+
+@kernel
+def count_pairs(block: AnyArray, codes: IntArray, counts: AnyArray) -> bool:
+    """Add one to the cell of each pair of neighbouring columns; False, and nothing is added, if a value is too large.
+
+    Half as many cells are written to as by `count_bytes`. `counts` has shape (classes, pairs * PAIRED_VALUES**2), a
+    pair's cells in the order of its second value; the last column of an odd number is paired with zeros.
+    """
+    n_rows, n_columns = block.shape
+    cells, n_pairs = block.reshape(-1), np.uint64(n_columns // 2)
+    largest = np.uint8(0)
+    for place in range(len(cells)):
+        largest = max(largest, cells[place])
+    if largest >= PAIRED_VALUES:
+        return False
+    size, width = np.uint64(PAIRED_VALUES), np.uint64(PAIRED_VALUES * PAIRED_VALUES)
+    for row in range(n_rows):
+        if codes[row] < 0:
+            continue
+        table, start = counts[codes[row]], np.uint64(row * n_columns)
+        for pair in range(n_pairs):
+            first = start + pair + pair
+            table[pair * width + np.uint64(cells[first + np.uint64(1)]) * size + np.uint64(cells[first])] += np.uint32(
+                1
+            )
+    if n_columns % 2:  # in a loop of its own: in that of the rows it takes three times as long
+        for row in range(n_rows):
+            if codes[row] >= 0:
+                counts[codes[row], n_pairs * width + np.uint64(block[row, n_columns - 1])] += np.uint32(1)
+    return True
+
+
+@kernel
+def count_codes(codes: IntArray, counts: IntArray) -> None:
+    """Add one for each row to one of the counts (TURNS, classes) of its class, unless its code is negative."""
+    for row in range(len(codes)):
+        if codes[row] >= 0:
+            counts[np.uint64(row % TURNS), np.uint64(codes[row])] += 1
 
 
 @kernel

@@ -16,8 +16,8 @@ from naively._kernels.strips import LANES, MOST_ROWS, cells_at, copy_strip, sum_
 from naively.typing import FloatArray, IntArray
 
 ROWS_BETWEEN_FOLDS = 64
-BLOCK_CELLS = 1 << 15
-"""A block of so many cells stays in the second-level cache."""
+BLOCK_BYTES = 1 << 18
+"""A block of so many bytes stays in the second-level cache."""
 
 ROWS_OF_A_CLASS = 16
 """A block has about so many rows of each class, or more: each of them begins with some work of its own."""
@@ -42,7 +42,7 @@ def add_power_sums(
     """
     n_rows, n_classes, n_columns = len(codes), sums.shape[1], sums.shape[2]
     n_strips = (n_columns + LANES - 1) // LANES
-    block_rows = min(max(BLOCK_CELLS // n_columns, ROWS_OF_A_CLASS * n_classes, 16), n_rows)
+    block_rows = min(max(BLOCK_BYTES // (n_columns * like.itemsize), ROWS_OF_A_CLASS * n_classes, 16), n_rows)
     order, starts = np.empty(block_rows, dtype=np.int64), np.empty(n_classes + 1, dtype=np.int64)
     recent, known, double = np.empty((6, LANES * n_strips)), np.empty((0, 0)), np.empty(0)
     in_place = n_columns >= LANES

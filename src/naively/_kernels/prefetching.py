@@ -31,9 +31,13 @@ else:  # pragma: no cover (what is below runs in the compiler, or compiled)
 
     def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = builder.bitcast(builder.gep(array.data, [arguments[1]]), cgutils.voidptr_t)
+        ask_for(builder, builder.gep(array.data, [arguments[1]]))
+        return context.get_dummy_value()
+
+    def ask_for(builder: Any, pointer: Any) -> None:
+        """Generate the instruction that asks for the line of memory that a pointer leads to."""
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        address = builder.bitcast(pointer, cgutils.voidptr_t)
         builder.call(function, [address, number(0), number(3), number(1)])  # to read, to keep, data
-        return context.get_dummy_value()

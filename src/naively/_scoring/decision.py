@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -332,7 +333,7 @@ class Decider:
             return False
         joint = scores + self.log_prior
         best = np.maximum.reduce(joint)
-        if not np.isfinite(best):
+        if not math.isfinite(best):
             return False
         joint -= best
         np.exp(joint, out=joint)

@@ -316,7 +316,7 @@ def checked_numbers(
 
 def _is_small_and_known(block: FloatArray) -> bool:
     """Whether all cells of a small block are known and finite, at a glance; False where one has to look closer."""
-    return block.size <= SMALL_CELLS and bool(np.logical_and.reduce(np.isfinite(block), axis=None))
+    return block.size <= SMALL_CELLS and bool(np.count_nonzero(np.isfinite(block)) == block.size)
 
 
 def _has_infinity(block: FloatArray) -> bool:

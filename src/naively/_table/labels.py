@@ -208,9 +208,11 @@ def categories_of(series: Any) -> list[Any]:
 
 def _polars_categories(native: Any, polars: Any) -> tuple[IntArray, list[Label]]:
     """Codes and labels of a Polars column that is encoded already, renumbered only if some codes do not occur."""
-    physical = native.to_physical().cast(polars.Int64)  # of a narrow type there may be no unused code
+    physical = native.to_physical()
     unused = int(physical.max() or 0) + 1
-    codes = (physical.fill_null(unused) if native.null_count() else physical).to_numpy()
+    if native.null_count():
+        physical = physical.cast(polars.Int64).fill_null(unused)  # of a narrow type there may be no unused code
+    codes = physical.to_numpy().astype(np.int64, copy=False)
     row_of = np.full(unused + 1, MISSING, dtype=np.int64)
     for start in range(0, len(codes), CHUNK_ROWS):  # some row that has the code; soon all are found, as a rule
         part = codes[start : start + CHUNK_ROWS]

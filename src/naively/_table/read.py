@@ -550,7 +550,9 @@ def _refuse_impossible_indices(X: Any) -> None:
 
 
 def _all_below(indices: AnyArray, size: int) -> bool:
-    return not len(indices) or (int(indices.min()) >= 0 and int(indices.max()) < size)
+    """Whether all are within 0 ... size - 1: without their sign, in one pass, negative ones are larger than any."""
+    unsigned = indices.view(indices.dtype.str.replace("i", "u"))
+    return int(unsigned.max(initial=0)) < min(size, int(np.iinfo(indices.dtype).max) + 1) or not len(indices)
 
 
 def _as_array(X: Any) -> AnyArray:

@@ -6,6 +6,7 @@ column by its labels, one at a time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -18,11 +19,17 @@ from naively.errors import InputError
 from naively.statistics._counts import Counts
 from naively.statistics._sums import Sum
 from naively.statistics.base import Summary
-from naively.typing import IntArray, Label
+from naively.typing import AnyArray, IntArray, Label
 
 LARGEST_TABLE_BYTES = 4 << 30
 LARGEST_WINDOW_BYTES = 64 << 20
+LARGEST_PAIRS_BYTES = 1 << 18
+"""A larger table of pairs leaves the cache of one processor, and is then no faster than one of single values."""
+
 BYTE_VALUES = 256
+COUNTED_TYPES = (np.uint8, np.int64)
+"""Whole numbers of these types are counted where they are."""
+
 LIMITS = np.iinfo(np.int64)
 
 
@@ -68,7 +75,7 @@ def _windowed(rows: Rows, positions: IntArray) -> tuple[IntArray, IntArray, list
         # Codes are usually small: guess so, and save the pass that finds their range.
         low, size = np.zeros(n_columns, dtype=np.int64), np.full(n_columns, BYTE_VALUES)
         if rows.weights is None and repays_compiler(rows.table.n_rows * n_columns):
-            tables, outside = _counted_bytes(rows, chosen, n_columns)
+            tables, outside = _counted_bytes(rows, chosen, n_columns, int(largest.max()))
         else:
             tables, outside = _counted(rows, chosen, low, size)
         if not outside:
@@ -121,18 +128,29 @@ def _counted(rows: Rows, positions: IntArray | None, low: IntArray, size: IntArr
     return tables, bool(cells.high[:, offset + size].any())
 
 
-def _counted_bytes(rows: Rows, positions: IntArray | None, n_columns: int) -> tuple[list[Sum], bool]:
+def _counted_bytes(
+    rows: Rows, positions: IntArray | None, n_columns: int, largest_of_first: int
+) -> tuple[list[Sum], bool]:
     """Counts of bytes, where every window is 0 ... 255."""
-    from naively._kernels.counts import count_bytes
+    from naively._kernels.counts import PAIRED_VALUES, count_bytes, count_pairs
 
     width = BYTE_VALUES + 1
-    bytes_as_they_are = isinstance(rows.table, ArrayTable) and rows.table.values.dtype == np.uint8 and positions is None
+    of_pairs = (rows.n_classes, (n_columns + 1) // 2 * PAIRED_VALUES**2)
+    as_they_are = isinstance(rows.table, ArrayTable) and positions is None and rows.table.values.dtype in COUNTED_TYPES
+    paired = as_they_are and rows.table.values.dtype == np.uint8 and largest_of_first < PAIRED_VALUES  # type: ignore[attr-defined]
+    paired &= 4 * math.prod(of_pairs) <= LARGEST_PAIRS_BYTES
 
     def of_chunk(chunk: slice) -> IntArray:
         counts = np.zeros((rows.n_classes, n_columns * width), dtype=np.int64)
+        pairs = np.zeros(of_pairs if paired else (0, 0), dtype=np.uint32)
         for piece in rows.blocks(chunk, n_columns):
-            block = rows.table.values[piece] if bytes_as_they_are else rows.table.integers(positions, piece)  # type: ignore[attr-defined]
-            count_bytes(frozen(block), frozen(rows.codes[piece]), width, counts)
+            block = rows.table.values[piece] if as_they_are else rows.table.integers(positions, piece)  # type: ignore[attr-defined]
+            cells, codes = frozen(block), frozen(rows.codes[piece])
+            if not (paired and count_pairs(cells, codes, pairs)):
+                count_bytes(cells, codes, width, counts)
+        if paired:
+            by_column = counts.reshape(rows.n_classes, n_columns, width)
+            by_column[:, :, :PAIRED_VALUES] += _unpaired(pairs, n_columns, PAIRED_VALUES)
         return counts
 
     total = np.zeros((rows.n_classes, n_columns * width), dtype=np.int64)
@@ -140,6 +158,13 @@ def _counted_bytes(rows: Rows, positions: IntArray | None, n_columns: int) -> tu
         total += part
     cells = Sum(total.astype(np.float64).reshape(rows.n_classes, n_columns, width))
     return [cells[:, place, :-1] for place in range(n_columns)], bool(total[:, width - 1 :: width].any())
+
+
+def _unpaired(counts: AnyArray, n_columns: int, n_values: int) -> IntArray:
+    """The counts (classes, columns, values) of single columns from those of pairs of neighbours."""
+    pairs = counts.reshape(len(counts), -1, n_values, n_values)
+    single = np.stack([pairs.sum(axis=2, dtype=np.int64), pairs.sum(axis=3, dtype=np.int64)], axis=2)
+    return single.reshape(len(counts), -1, n_values)[:, :n_columns]
 
 
 # -- labels ---------------------------------------------------------------------------------------------------------

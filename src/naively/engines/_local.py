@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from naively._kernels import frozen, repays_compiler, with_reference
 from naively._model.schema import Schema
 from naively._table.table import Table
 from naively.engines._calendar import count_calendars
@@ -27,6 +28,9 @@ from naively.statistics._statistics import Statistics
 from naively.statistics._sums import Sum, sum_by_code
 from naively.statistics.base import Statistic, Summary
 from naively.typing import IntArray
+
+MANY_ROWS = 1 << 16
+"""Of fewer rows NumPy counts the classes in less time than it takes to ask for a kernel."""
 
 Counter = Callable[[Rows, tuple[str, ...], IntArray, Summary], Statistic]
 """Counts the columns of these names, at these positions of the table (-1: absent), as a summary asks."""
@@ -63,7 +67,7 @@ class LocalEngine(Engine):
     ) -> Statistics:
         classes, codes, weights = target
         if weights is None:
-            class_weight = Sum(np.bincount(codes, minlength=len(classes)).astype(np.float64))
+            class_weight = Sum(_rows_of_classes(codes, len(classes)).astype(np.float64))
         else:
             codes = np.where(weights > 0, codes, -1)
             class_weight = sum_by_code(codes, weights, len(classes))
@@ -85,6 +89,18 @@ class LocalEngine(Engine):
         self, source: Table, positions: IntArray | None, scorer: RowScorer, finish: Finish, n_threads: int
     ) -> None:
         scorer.run(source, positions, finish, n_threads)
+
+
+@with_reference
+def _rows_of_classes(codes: IntArray, n_classes: int) -> IntArray:
+    """How many rows each class has."""
+    if len(codes) < MANY_ROWS or not repays_compiler(len(codes)):
+        return np.bincount(codes, minlength=n_classes)
+    from naively._kernels.counts import TURNS, count_codes
+
+    counts = np.zeros((TURNS, n_classes), dtype=np.int64)
+    count_codes(frozen(codes), counts)
+    return np.asarray(counts.sum(axis=0))
 
 
 def _counter(kind: str) -> Counter:

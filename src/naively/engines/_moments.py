@@ -137,12 +137,18 @@ def _add_weighted(
 def _sparse_sums(rows: Rows, positions: IntArray | None, summary: Summary) -> Sums:
     assert isinstance(rows.table, SparseTable)
     matrix = rows.table.rows(positions, slice(None))
-    if summary.nonnegative and not matrix.data.min(initial=0.0) >= 0 and (matrix.data < 0).any():
+    if summary.nonnegative and not _least(matrix.data, rows.n_threads) >= 0 and (matrix.data < 0).any():
         row = int(np.searchsorted(matrix.indptr, np.flatnonzero(matrix.data < 0)[0], side="right")) - 1
         _numbers(rows, slice(row, row + 1), positions, summary)  # which says what is wrong
     if summary.above is not None or summary.unlike is not None:
         matrix = with_data(matrix, _answered(matrix.data, summary))
     return sparse_power_sums(matrix, rows.codes, rows.weights, rows.n_classes, summary.squares, rows.n_threads)
+
+
+def _least(values: FloatArray, n_threads: int) -> float:
+    """The least of the values and 0; NaN if one of them is."""
+    pieces = (values[start : start + PIECE_CELLS] for start in range(0, len(values), PIECE_CELLS))
+    return float(np.min([0.0, *in_order(np.min, pieces, n_threads)]))
 
 
 def _numbers(rows: Rows, piece: slice, positions: IntArray | None, summary: Summary) -> FloatArray:

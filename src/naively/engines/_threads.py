@@ -17,8 +17,13 @@ Result = TypeVar("Result")
 MOST_THREADS = 1024
 
 
-def thread_count(n_threads: int | None) -> int:
-    """How many threads to use: the parameter, else the variable NAIVELY_NUM_THREADS, else the machine's cores."""
+def thread_count(n_threads: int | None, n_rows: int | None = None) -> int:
+    """How many threads to use: the parameter, else the variable NAIVELY_NUM_THREADS, else the machine's cores.
+
+    One row is no work to share: without a parameter nobody is asked.
+    """
+    if n_threads is None and n_rows == 1:
+        return 1
     chosen: Any = n_threads
     if chosen is None:
         chosen = os.environ.get("NAIVELY_NUM_THREADS") or _cores()

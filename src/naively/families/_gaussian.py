@@ -400,7 +400,7 @@ class GaussianEstimate(Estimate):
             add_gaussian = kernel_of("gaussian_scores", "add_gaussian")
             add_gaussian(frozen(self._read(block)), self._mean, self._scale, self._peak, LARGEST_DEVIATION, scores)
         else:
-            scores += self.evidence(block).sum(axis=1)
+            scores += np.add.reduce(self.evidence(block), axis=1)
 
     # -- Description ----------------------------------------------------------------------------------------------
 

@@ -113,10 +113,16 @@ class LinearEstimate(Estimate):
         if repays_compiler(len(values) * scores.shape[1]):
             from naively._kernels.sparse_scores import add_sparse_products
 
-            cells = (frozen(part) for part in (values, rows.indices, rows.indptr, self._slope_by_column))
+            cells = (frozen(part) for part in (values, rows.indices, rows.indptr, self._slope_in_strips))
             add_sparse_products(*cells, scores)
         else:
             scores += with_data(rows, values) @ self._slope_by_column
+
+    @cached_property
+    def _slope_in_strips(self) -> FloatArray:
+        from naively._kernels.sparse_scores import in_strips
+
+        return in_strips(self.slope.T)
 
     @cached_property
     def _slope_by_column(self) -> FloatArray:
