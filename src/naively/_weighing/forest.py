@@ -97,7 +97,7 @@ def fit_forest(
     """
     missing = np.isnan(table)
     filled, signs = np.where(missing, features.middles, table), features.signs(monotone)
-    n_tried = max(1, round(SHARE_OF_COLUMNS * len(features.columns)))
+    n_tried = max(1, int(SHARE_OF_COLUMNS * len(features.columns)))
     numbers = [fold for fold in range(FOLDS) if (folds == fold).any()]
     groups = list(
         in_order(
