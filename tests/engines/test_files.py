@@ -1,5 +1,6 @@
 """Files: whatever their format and however they are cut, a model of them is that of one table in memory."""
 
+import csv
 import gzip
 import json
 import re
@@ -309,6 +310,15 @@ def test_lines_are_counted_where_rows_are_none_or_take_several(tmp_path: Path, e
         file.write('\n{"size": 1, "kind": "a"}\n\n \n{"size": "x", "kind": "b"}\n')
     with pytest.raises(InputError, match=r"a\.jsonl.*, line 5: JSON parse error"):
         NaiveBayes().fit(path, "kind")
+
+
+def test_lines_are_counted_behind_a_long_cell(tmp_path: Path) -> None:
+    """Beyond the limit of the module csv, which stays as it was."""
+    path, limit = tmp_path / "a.csv", csv.field_size_limit()
+    path.write_text(f"size,name,kind\n1,{'x' * (limit + 1)},a\n2,y,b\n3\n")
+    with pytest.raises(InputError, match=r"a\.csv, line 4: the file cannot be read: Expected 3 columns, got 1: 3"):
+        NaiveBayes().fit(path, "kind")
+    assert csv.field_size_limit() == limit
 
 
 def test_what_cannot_be_read_says_which_file_and_why(tmp_path: Path) -> None:

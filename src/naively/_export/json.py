@@ -1,6 +1,6 @@
 """The model file: one JSON document with the schema, the statistics and, where evidence is weighed, the estimates.
 
-Format 2::
+The format::
 
     {
       "format": "naively model", "version": 4,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple
 
 from naively.engines._arrow import BATCH_ROWS, Read, arrow, is_text
@@ -29,6 +30,10 @@ CONVERSION_ERROR = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+).*?: invalid value '(.*)'", re.DOTALL
 )
 PARSE_ERROR = re.compile(r"CSV parse error: Row #(\d+): (.*)", re.DOTALL)
+
+LONGEST_CELL = 2**31 - 1
+COUNTING = Lock()
+"""Lines are counted by one thread at a time."""
 
 COMPRESSED = (".gz", ".bz2", ".zst")
 
@@ -286,7 +291,7 @@ class Csv(Format):
 
         Blank lines are no rows, and a row whose cells have line breaks in them takes several lines.
         """
-        with _lines(path) as lines:
+        with _lines(path) as lines, _cells_of_any_length():
             counted = csv.reader(lines, delimiter=self._delimiter(path))
             first = 1
             for cells in counted:
@@ -364,6 +369,17 @@ def _lines(path: Path) -> Iterator[Iterator[str]]:
     """The lines of a text file that may be compressed, as the module csv takes them."""
     with arrow().OSFile(str(path)) as raw, io.TextIOWrapper(_decompressed(raw, path), "utf-8", "replace", "") as text:
         yield text
+
+
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Let the module csv read cells beyond its limit, which is one for the whole process."""
+    with COUNTING:
+        before = csv.field_size_limit(LONGEST_CELL)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def _refuse_binary(path: Path, schema: Any) -> None:

@@ -1,5 +1,6 @@
 """Similar rows: what resembles what, missing cells, and answers on tables with known truth."""
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -121,6 +122,26 @@ def test_a_row_counts_by_its_weight() -> None:
     weighed = learnt(columns, target, weights=some.astype(float), additive=fewer.additive, rows=ordered)
     answers = [fit_similar_rows(rows, [0, 0], np.ones(2))[0].log_proba(columns) for rows in (fewer, weighed)]
     assert np.abs(np.exp(answers[0]) - np.exp(answers[1])).mean() < 0.02
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e4, 1e8])
+def test_landmarks_that_are_alike_may_weigh_much(weight: float) -> None:
+    """Few combinations of labels, each in every class and fold, are what is kept of millions of rows."""
+    codes = np.array(list(product(range(2), repeat=5))).T.repeat(2, axis=1)
+    target = np.tile([0, 1], 32)
+    weights = weight * np.where(target == (codes[0] ^ codes[1]), 0.9, 0.1)
+    four = np.tile(np.arange(64), 4)
+    given = learnt(
+        [("categorical", one[four]) for one in codes],
+        target[four],
+        weights=weights[four],
+        folds=np.repeat(np.arange(4), 64),
+        rows=SimpleNamespace(rows=four),
+    )
+    expert, left_out = fit_similar_rows(given, [2] * 5, np.ones(5))
+    assert np.isfinite(left_out).all()
+    answers = np.exp(expert.log_proba([("categorical", one) for one in codes]))[np.arange(64), target]
+    np.testing.assert_allclose(answers, weights / weight, atol=0.06)
 
 
 def test_monotone_columns_are_not_read() -> None:
