@@ -22,7 +22,7 @@ MOST_UNITS = 64
 CHANCE = 0.01
 """A row that occurs more than once although fewer rows than this would be expected is a copy."""
 
-FEW_DISTINCT = 8
+FEW_DISTINCT = 16
 """The numbers of times that fewer rows occurred may well have a common divisor by chance."""
 
 LARGEST_FACTOR = 1e150

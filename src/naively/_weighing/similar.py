@@ -2,7 +2,7 @@
 
 Two rows resemble each other by a product of one factor for each column: ``exp(-narrowness d ** 2)``, d being the
 distance of the normal scores of two numbers, or that of two labels that are not the same one. The share of each class
-is a weighted sum of how much a row resembles some of the kept rows, the landmarks; the weights are those of a ridge
+is a weighted sum of how much a row resembles landmarks, which stand between kept rows; the weights are those of a ridge
 regression (kernel ridge regression, with the landmarks of Nyström's method). A temperature makes it honest.
 
 A missing cell, or a label that was never seen, is averaged out: its factor is the mean of those that the landmarks
@@ -22,7 +22,7 @@ from scipy.special import log_softmax
 from naively._weighing.experts import LearntRows
 from naively._weighing.joint_gaussian import Rescaling, normal_scores, rescale
 from naively._weighing.softmax import CERTAIN_GAIN, best_temperature, log_loss
-from naively._weighing.terms import Column
+from naively._weighing.terms import Column, take_rows
 from naively.typing import AnyArray, FloatArray, IntArray
 
 LEAST_ROWS = 50
@@ -35,8 +35,14 @@ MOST_WORK = 2**30
 MOST_COORDINATES = 2**24
 """Coordinates that all kept rows may have together; beyond, the columns that tell least stay out."""
 
+COORDINATES_AT_ONCE = 2**22
+"""Coordinates of the rows that are answered at once."""
+
 ROWS_TO_CHOOSE, LANDMARKS_TO_CHOOSE = 2048, 256
 """Rows, and landmarks, by which narrowness and ridge are chosen."""
+
+NEAR_ROWS, SHARE_OF_THE_WAY = 16, 0.25
+"""A landmark stands on the way from a row to the nearest of so many others, at this share of it."""
 
 LEAST_UNLIKE = 1e-6
 """A column in which fewer pairs of rows have labels that differ says nothing."""
@@ -174,7 +180,11 @@ class SimilarRowsExpert:
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
-        return np.asarray(log_softmax(self.log_prior + self.resemblance(columns) @ self.weights, axis=1))
+        n_rows, n_coordinates = len(columns[0][1]), self.resemblance.landmarks.shape[1]
+        at_once = max(1, COORDINATES_AT_ONCE // n_coordinates)
+        blocks = [take_rows(columns, slice(start, start + at_once)) for start in range(0, max(n_rows, 1), at_once)]
+        scores = np.concatenate([self.resemblance(block) @ self.weights for block in blocks])
+        return np.asarray(log_softmax(self.log_prior + scores, axis=1))
 
 
 def fit_similar_rows(
@@ -199,15 +209,36 @@ def fit_similar_rows(
     rows = _Rows(*coordinates(learnt.columns), learnt.target, learnt.weights, learnt.folds, log_prior)
     distinct = np.unique(learnt.rows.rows, return_index=True)[1]
     order = np.random.RandomState(0).permutation(distinct)
-    some, few = rows.taken(order[:ROWS_TO_CHOOSE]), rows.points[order[:LANDMARKS_TO_CHOOSE]]
+    n_landmarks = min(MOST_LANDMARKS, int((MOST_WORK / n_rows) ** 0.5))
+    landmarks = between_rows(rows.points[order], n_landmarks)
+    some, few = rows.taken(order[:ROWS_TO_CHOOSE]), landmarks[:LANDMARKS_TO_CHOOSE]
     chosen = min(
         (fit for one in NARROWNESSES for fit in some.fits(Resemblance(coordinates, few, one), RIDGES)),
         key=lambda fit: fit.loss,
     )
-    n_landmarks = min(MOST_LANDMARKS, int((MOST_WORK / n_rows) ** 0.5))
-    resemblance = Resemblance(coordinates, rows.points[order[:n_landmarks]], chosen.resemblance.narrowness)
+    resemblance = Resemblance(coordinates, landmarks, chosen.resemblance.narrowness)
     (fit,) = rows.fits(resemblance, [chosen.ridge])
     return SimilarRowsExpert(resemblance, fit.weights, log_prior), fit.log_proba
+
+
+def between_rows(points: FloatArray, n_landmarks: int) -> FloatArray:
+    """Landmarks: points on the way from a row to one near it, so that a model without kept rows holds none.
+
+    Parameters
+    ----------
+    points : ndarray (rows, coordinates)
+        In an order of chance.
+    n_landmarks : int
+        At most so many.
+    """
+    own, places = points[:n_landmarks], np.arange(min(n_landmarks, len(points)))
+    nearest, least = own, np.full(len(own), np.inf)
+    for shift in range(1, NEAR_ROWS + 1):
+        other = points[(places + shift) % len(points)]
+        distances = ((own - other) ** 2).sum(axis=1)
+        is_nearer = (distances > 0.0) & (distances < least)
+        nearest, least = np.where(is_nearer[:, None], other, nearest), np.where(is_nearer, distances, least)
+    return own + SHARE_OF_THE_WAY * (nearest - own)
 
 
 def plan_coordinates(learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray) -> Coordinates | None:

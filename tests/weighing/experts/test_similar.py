@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naively import NaiveBayes, load
 from naively._weighing import similar
 from naively._weighing.kept import dealt_folds
-from naively._weighing.similar import Resemblance, fit_similar_rows, plan_coordinates
+from naively._weighing.similar import Resemblance, between_rows, fit_similar_rows, plan_coordinates
 
 N_LABELS = [0, 0, 3, 2]
 
@@ -144,6 +144,15 @@ def test_landmarks_that_are_alike_may_weigh_much(weight: float) -> None:
     np.testing.assert_allclose(answers, weights / weight, atol=0.06)
 
 
+def test_rows_are_answered_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns, target = circle(8, 100)
+    expert, _ = fit_similar_rows(learnt(columns, target), [0, 0], np.ones(2))
+    at_once = expert.log_proba(columns)
+    monkeypatch.setattr(similar, "COORDINATES_AT_ONCE", 2 * 7)
+    np.testing.assert_allclose(expert.log_proba(columns), at_once, rtol=1e-12)
+    assert expert.log_proba([(kind, values[:0]) for kind, values in columns]).shape == (0, 2)
+
+
 def test_monotone_columns_are_not_read() -> None:
     columns, target = circle(4)
     monotone = SimpleNamespace(log_prior=np.log([0.5, 0.5]), monotone={0: 1})
@@ -174,6 +183,23 @@ def test_rows_that_stand_there_twice_are_landmarks_once() -> None:
     expert, left_out = fit_similar_rows(given, [0, 0], np.ones(2))
     assert len(expert.resemblance.landmarks) == 100
     assert np.isfinite(left_out).all()
+
+
+@given(st.integers(0, 1000))
+def test_no_landmark_is_a_row_that_was_learnt(seed: int) -> None:
+    """Of rows that hold a number; some of them stand there twice."""
+    rows = learnt(mixed(seed, 60, missing=0.0), np.arange(60) % 2)
+    points, _ = plan_coordinates(rows, N_LABELS, np.ones(4))(rows.columns)
+    points = np.concatenate([points, points[:10]])
+    landmarks = between_rows(points, 50)
+    assert landmarks.shape == (50, points.shape[1])
+    distances = np.linalg.norm(landmarks[:, None] - points, axis=2)
+    assert (distances > 1e-9).all()
+    assert (distances.argmin(axis=1) % 60 == np.arange(50)).mean() > 0.8  # but near the one that it stands for
+
+
+def test_rows_that_are_all_alike_are_their_own_landmarks() -> None:
+    np.testing.assert_array_equal(between_rows(np.ones((60, 2)), 5), np.ones((5, 2)))
 
 
 def test_strong_says_what_similar_rows_say_and_keeps_it(tmp_path) -> None:
