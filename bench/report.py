@@ -14,7 +14,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from bench.result import Result, duration
+from bench.result import Result, duration, from_dict
 
 HEADINGS = ("work", "ours", "peer", "times faster", "floor", "x floor", "target: reached", "met")
 PACKAGES = ("naively", "numpy", "scipy", "numba", "scikit-learn", "river", "pandas", "polars", "narwhals")
@@ -60,6 +60,13 @@ def console_table(results: Sequence[Result], bandwidth: float, judged: bool) -> 
         *shown, met = cells(result, bandwidth, judged)
         table.add_row(*shown, f"[{'dim' if not judged else 'green' if result.met else 'red'}]{met}[/]")
     return table
+
+
+def updated(results: Sequence[Result], folder: Path) -> list[Result]:
+    """The results that a folder holds, those of the same work replaced."""
+    document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    found = {one.work: one for one in map(from_dict, document["results"])}
+    return list({**found, **{one.work: one for one in results}}.values())
 
 
 def save(results: Sequence[Result], bandwidth: float, judged: bool, folder: Path) -> None:

@@ -93,6 +93,13 @@ class Result:
         }
 
 
+def from_dict(found: dict[str, Any]) -> Result:
+    """The result that `as_dict` has written."""
+    given = {name: found[name] for name in ("work", "ours", "peer", "peer_name", "unit", "must_move", "notes")}
+    targets = [Target(one["of"], one["sense"], one["limit"], one["value"]) for one in found["targets"]]
+    return Result(**given, targets=targets)
+
+
 def size(count: int) -> str:
     """A count in short: 1M, 200k, 16."""
     for unit, letter in ((1_000_000, "M"), (1000, "k")):
