@@ -20,7 +20,7 @@ LISTS = ("firsts", "crowds", "lows", "held")
 
 
 @dataclass(frozen=True)
-class Buckets:
+class EqualBuckets:
     """The range of a column's bounds in cells of one width, numbered from 0 on; the outer ones have no end.
 
     Parameters
@@ -37,7 +37,7 @@ class Buckets:
     last: int
 
     @classmethod
-    def of(cls, lows: FloatArray) -> Buckets:
+    def of(cls, lows: FloatArray) -> EqualBuckets:
         """Buckets of which most hold no bound or one."""
         start, end = float(lows[1:].min(initial=lows[-1])), float(lows[-1])
         n_buckets = BUCKETS_PER_KNOT * len(lows)
@@ -65,8 +65,8 @@ class Search:
     codes: Sequence[int]
 
     @cached_property
-    def _buckets(self) -> list[Buckets]:
-        return [Buckets.of(one.lows) for one in self.columns.values()]
+    def _buckets(self) -> list[EqualBuckets]:
+        return [EqualBuckets.of(one.lows) for one in self.columns.values()]
 
     @cached_property
     def _crowds(self) -> list[IntArray]:
