@@ -55,7 +55,7 @@ def test_the_kernel_equals_numpy_with_missing_cells() -> None:
 
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 4))
 @settings(max_examples=25)
-def test_kernels_that_ask_many_rows_at_once_send_each_where_it_goes_alone(seed: int, n_classes: int, n_trees: int) -> None:
+def test_kernels_send_many_rows_at_once_where_each_goes_alone(seed: int, n_classes: int, n_trees: int) -> None:
     """Small trees and large ones; as many rows as make no whole block; cells at cuts, and beyond all."""
     random = np.random.default_rng(seed)
     n_rows = int(random.integers(100, 3 * TOGETHER))
