@@ -27,7 +27,7 @@ Made by `python -m bench` on {date}: {processor}, {cores} cores, {memory_gib} Gi
 Ours is `NaiveBayes("textbook")`, the same model as the peer's, but where a row says otherwise.
 Each time is the best of several, ours and the peer's taken in turns in the same process. The floor is the time in
 which the bytes that any program must read (and write) move at {speed:.1f} GB/s, the fastest that NumPy was seen to
-read memory here with all cores.
+read memory here with all cores. Single rows may be of a later run on this machine (`--only WORD --update`).
 
 {table}
 
