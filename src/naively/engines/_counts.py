@@ -24,7 +24,7 @@ from naively.typing import AnyArray, IntArray, Label
 LARGEST_TABLE_BYTES = 4 << 30
 LARGEST_WINDOW_BYTES = 64 << 20
 LARGEST_PAIRS_BYTES = 1 << 18
-"""A larger table of pairs leaves the cache of one processor, and is then no faster than one of single values."""
+"""A larger table of pairs may leave the cache of one processor, and pairs of columns then gain less, or lose."""
 
 BYTE_VALUES = 256
 COUNTED_TYPES = (np.uint8, np.int64)
