@@ -237,9 +237,8 @@ class _Group:
         n_columns, random = self._learnt.shape[1], self._random
         n_chosen = max(1, round(SHARE_OF_COLUMNS * n_columns))
         chosen = np.sort(random.permutation(n_columns)[:n_chosen])
-        chosen = chosen[
-            np.argsort(self._n_labels[chosen] > 0, kind="stable")
-        ]  # numbers first, as the kernel wants them
+        labels_last = np.argsort(self._n_labels[chosen] > 0, kind="stable")  # as the kernel wants them
+        chosen = chosen[labels_last]
         draws = random.random_sample((self._n_nodes, n_chosen))
         outputs = _largest_classes(gradient)
         cuts, cells = _grown(
