@@ -5,8 +5,9 @@ import pytest
 
 from naively._kernels import counts as category_counts
 from naively._kernels import frozen, reference, row_hashes
-from naively.engines._counts import _unpaired
 from naively.statistics._kept_rows import add_number_hashes
+from tests.kernels.both import on_both
+from tests.models import textbook
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8])
@@ -23,25 +24,33 @@ def test_bytes_are_counted_like_any_values(dtype):
     assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("n_columns", [1, 2, 5, 6])
-def test_pairs_of_columns_are_counted_like_single_ones(n_columns):
+@pytest.mark.parametrize("n_columns", [1, 6, 31, 32, 33, 70])
+@pytest.mark.parametrize("n_rows", [0, 1, 15, 16, 17, 1000])
+def test_small_bytes_are_counted_like_any_values(n_rows, n_columns):
     rng = np.random.default_rng(n_columns)
-    block = rng.integers(0, 16, (60, n_columns)).astype(np.uint8)
-    codes = rng.integers(-1, 3, 60)
-    pairs = np.zeros((3, (n_columns + 1) // 2 * 256), dtype=np.uint32)
-    assert category_counts.count_pairs(frozen(block), codes, pairs)
-    expected = np.zeros((3, n_columns * 17), dtype=np.int64)
-    window = (np.zeros(n_columns, dtype=np.int64), np.full(n_columns, 16), np.arange(n_columns) * 17)
+    block = rng.integers(0, 16, (n_rows, n_columns)).astype(np.uint8)
+    codes = rng.integers(-1, 3, n_rows)
+    found, expected = np.zeros((2, 3, n_columns * 257), dtype=np.int64)
+    assert category_counts.count_small(frozen(block), codes, 257, found)
+    window = (np.zeros(n_columns, dtype=np.int64), np.full(n_columns, 256), np.arange(n_columns) * 257)
     reference.count_values(block.astype(np.int64), codes, *window, expected)
-    assert np.array_equal(_unpaired(pairs, n_columns, 16), expected.reshape(3, n_columns, 17)[:, :, :16])
+    assert np.array_equal(found, expected)
 
 
-def test_a_value_too_large_to_be_paired_leaves_the_pairs_as_they_were():
-    block = np.zeros((3, 4), dtype=np.uint8)
-    block[2, 3] = 16
-    pairs = np.zeros((1, 2 * 256), dtype=np.uint32)
-    assert not category_counts.count_pairs(frozen(block), np.zeros(3, dtype=np.int64), pairs)
-    assert not pairs.any()
+@pytest.mark.parametrize("row", [0, 20, 31, 32, 39])
+@pytest.mark.parametrize("value", [16, 255])
+def test_larger_bytes_are_not_counted_as_small_ones(row, value):
+    block = np.zeros((40, 6), dtype=np.uint8)
+    block[row, 5] = value
+    assert not category_counts.count_small(frozen(block), np.arange(40) % 2, 257, np.zeros((2, 6 * 257), np.int64))
+
+
+def test_a_larger_byte_after_the_first_rows_is_counted():
+    block = np.random.default_rng(0).integers(0, 16, (70_000, 6)).astype(np.uint8)
+    block[66_000, 3] = 200
+    y = np.arange(70_000) % 3
+    plain, compiled = on_both(lambda: textbook(families="categorical").fit(block, y).statistics_)
+    assert plain == compiled
 
 
 def test_the_rows_of_each_class_are_counted():

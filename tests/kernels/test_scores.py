@@ -5,6 +5,9 @@ import pytest
 from hypothesis import given
 from scipy import sparse, stats
 
+from naively._kernels import reference
+from naively._kernels.gaussian_scores import TILE_ROWS, add_gaussian
+from naively._kernels.row_strips import LANES
 from naively._kernels.sparse_scores import add_sparse_products, in_strips
 from naively._scoring.decision import Decider
 from naively.smoothing import Laplace
@@ -38,6 +41,22 @@ def test_gaussian_scores_are_log_densities(n_classes, missing):
         expected[:, label] += np.where(np.isnan(query), 0.0, density).sum(axis=1)
     for joint in on_both(lambda: textbook().fit(X, y).predict_joint_log_proba(query)):
         np.testing.assert_allclose(joint, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [1, LANES - 1, LANES, LANES + 1, 2 * LANES + 3])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 8, 11, 18])
+@pytest.mark.parametrize("n_rows", [1, 15, 16, 17, TILE_ROWS + 9])
+def test_gaussian_scores_have_the_bits_of_the_reference(n_rows, n_columns, n_classes):
+    random = np.random.default_rng(n_rows)
+    block = random.normal(size=(n_rows, n_columns))
+    block[random.random(block.shape) < 0.05] = np.nan
+    block[n_rows // 2, -1] = 1e200  # too far away to be squared
+    mean, scale, peak = random.normal(size=(3, n_columns, n_classes))
+    scores = random.normal(size=(n_rows, n_classes))
+    evidence = reference.gaussian_evidence(block, mean, scale, peak, 1e150)
+    expected = scores + sum(evidence.transpose(1, 0, 2))  # column after column, as NumPy adds those of several classes
+    add_gaussian(block, mean, scale, peak, 1e150, scores)
+    np.testing.assert_array_equal(scores, expected)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "multinomial", "complement", "categorical"])

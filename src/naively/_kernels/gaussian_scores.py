@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from naively._kernels.compiling import kernel
+from naively._kernels.row_strips import LANES, MOST_CLASSES, SUMMED_ROWS, add_turned, copy_turned, sum_bells
 from naively.typing import FloatArray
 
-TILE_ROWS = 128
-TILE_CLASSES = 16
-"""Rows are turned on their side, in tiles that stay in the first-level cache: the inner loop runs down a column."""
+TILE_ROWS = 64
+"""Rows are turned on their side, in tiles that stay in the first-level cache: a multiple of `SUMMED_ROWS`."""
 
 PADDING = 8
 """The columns of a tile lie so many cells further apart, lest all of them fall into the same few lines of the cache."""
@@ -23,64 +23,43 @@ def add_gaussian(
 
     The parameters have shape (columns, classes); the deviation is held within ``+-most`` so that its square is finite.
     """
-    n_rows, n_columns = block.shape
-    n_classes = scores.shape[1]
-    values = np.zeros((n_columns, TILE_ROWS + PADDING))
-    sums = np.empty((min(n_classes, TILE_CLASSES), TILE_ROWS))
+    n_rows, n_classes = scores.shape
+    values = np.zeros((block.shape[1], TILE_ROWS + PADDING))
+    sums = np.empty((MOST_CLASSES, SUMMED_ROWS))
     for first in range(0, n_rows, TILE_ROWS):
         n_tile = min(TILE_ROWS, n_rows - first)
-        for row in range(n_tile):
-            for column in range(n_columns):
-                values[column, row] = block[first + row, column]
-        for start in range(0, n_classes, TILE_CLASSES):
-            stop = min(start + TILE_CLASSES, n_classes)
-            _sum_tile(values, mean, scale, peak, start, stop, sums)
-            if not np.isfinite(sums[: stop - start]).all():
-                _sum_tile_within(values, mean, scale, peak, start, stop, most, sums)
-            for row in range(n_tile):
-                for code in range(start, stop):
-                    scores[first + row, code] += sums[code - start, row]
+        _turn(block, first, n_tile, values)
+        code = 0
+        while code < n_classes:
+            left = n_classes - code
+            n_chosen = left if left <= 2 else 2 if left < MOST_CLASSES else MOST_CLASSES
+            for row in range(0, n_tile, SUMMED_ROWS):
+                sum_bells(values, row, mean, scale, peak, code, n_chosen, most, sums)
+                _add(sums, first + row, min(SUMMED_ROWS, n_tile - row), code, n_chosen, scores)
+            code += n_chosen
 
 
 @kernel
-def _sum_tile(
-    values: FloatArray,
-    mean: FloatArray,
-    scale: FloatArray,
-    peak: FloatArray,
-    start: int,
-    stop: int,
-    sums: FloatArray,
-) -> None:
-    """The sums of the classes from start to stop; not finite where a deviation is too large to be squared."""
-    sums[:] = 0.0
-    for column in range(len(values)):
-        cells = values[column]
-        for code in range(start, stop):
-            centre, width, top = mean[column, code], scale[column, code], peak[column, code]
-            total = sums[code - start]
-            for row in range(TILE_ROWS):
-                deviation = (cells[row] - centre) * width
-                total[row] += top - deviation * deviation if cells[row] == cells[row] else 0.0
+def _turn(block: FloatArray, first: int, n_tile: int, values: FloatArray) -> None:
+    """Turn some rows on their side, with zeros behind the last."""
+    n_columns = len(values)
+    n_whole = n_tile - n_tile % LANES if n_columns >= LANES else 0
+    for row in range(0, n_whole, LANES):
+        for column in range(0, n_columns, LANES):  # the last eight begin among those before, and end with the last
+            start = min(column, n_columns - LANES)
+            copy_turned(block, first + row, start, values, start, row)
+    for row in range(n_whole, TILE_ROWS):
+        for column in range(n_columns):
+            values[column, row] = block[first + row, column] if row < n_tile else 0.0
 
 
 @kernel
-def _sum_tile_within(
-    values: FloatArray,
-    mean: FloatArray,
-    scale: FloatArray,
-    peak: FloatArray,
-    start: int,
-    stop: int,
-    most: float,
-    sums: FloatArray,
-) -> None:
-    """Scores of normal densities with deviations held within ``+-most``."""
-    sums[:] = 0.0
-    for column in range(len(values)):
-        for code in range(start, stop):
-            for row in range(TILE_ROWS):
-                value = values[column, row]
-                if value == value:
-                    deviation = min(abs((value - mean[column, code]) * scale[column, code]), most)
-                    sums[code - start, row] += peak[column, code] - deviation * deviation
+def _add(sums: FloatArray, first: int, n_rows: int, code: int, n_classes: int, scores: FloatArray) -> None:
+    """Add the sums (classes, rows) of some classes for some rows to their scores."""
+    if n_classes == LANES and n_rows == SUMMED_ROWS:
+        for row in range(0, SUMMED_ROWS, LANES):
+            add_turned(sums, 0, row, scores, first + row, code)
+        return
+    for row in range(n_rows):
+        for chosen in range(n_classes):
+            scores[first + row, code + chosen] += sums[chosen, row]

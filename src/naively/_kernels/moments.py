@@ -17,7 +17,7 @@ from naively.typing import FloatArray, IntArray
 
 ROWS_BETWEEN_FOLDS = 64
 BLOCK_BYTES = 1 << 18
-"""A block of so many bytes stays in the second-level cache."""
+"""Two blocks of so many bytes stay in the second-level cache: the one that is summed, and the next."""
 
 ROWS_OF_A_CLASS = 16
 """A block has about so many rows of each class, or more: each of them begins with some work of its own."""
@@ -60,7 +60,7 @@ def add_power_sums(
             for strip in range(n_strips):  # the last begins among the columns of the one before, and ends with the last
                 columns[strip] = min(LANES * strip, n_columns - LANES)
                 strips[strip] = here[columns[strip]]
-            _add_block(like, strips, stride, columns, order, starts, recent, sums)
+            _add_block(like, strips, stride, columns, order, starts, block_rows * stride, recent, sums)
         else:
             if len(known) == 0:
                 known = np.empty((n_strips * block_rows, LANES))
@@ -70,7 +70,7 @@ def add_power_sums(
                     _fill(cells, block_codes, absent[:, LANES * strip : LANES * (strip + 1)])
                 columns[strip] = LANES * strip
                 strips[strip] = np.int64(known.ctypes.data) + strip * block_rows * known.strides[0]
-            _add_block(double, strips, known.strides[0], columns, order, starts, recent, sums)
+            _add_block(double, strips, known.strides[0], columns, order, starts, np.int64(0), recent, sums)
 
 
 @kernel
@@ -128,6 +128,7 @@ def _add_block(
     columns: IntArray,
     order: IntArray,
     starts: IntArray,
+    ahead: int,
     recent: FloatArray,
     sums: FloatArray,
 ) -> None:
@@ -136,7 +137,7 @@ def _add_block(
         for first in range(starts[code], starts[code + 1], MOST_ROWS):
             last = min(first + MOST_ROWS, starts[code + 1])
             for strip in range(len(strips)):
-                sum_strip(like, strips[strip], stride, order, first, last, columns[strip], recent)
+                sum_strip(like, strips[strip], stride, order, first, last, columns[strip], ahead, recent)
             for column in range(sums.shape[2]):
                 if recent[4, column] != 0.0 and not LEAST <= recent[4, column] <= LARGEST:
                     strip = min(column // LANES, len(strips) - 1)

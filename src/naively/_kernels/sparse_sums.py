@@ -13,7 +13,7 @@ from naively._kernels.double_double import accumulate, accumulate_closely, produ
 from naively._kernels.prefetching import LINE_BYTES, prefetch
 from naively.typing import AnyArray, FloatArray, IntArray
 
-ROWS_AHEAD = 2
+ROWS_AHEAD = 4
 """The cells of a row are asked for so many rows before they are needed."""
 
 
@@ -83,9 +83,12 @@ def add_sparse_counts(
     last_class: int,
     total: FloatArray,
 ) -> bool:
-    """Add whole numbers, which need no care for rounding; False if a number that is not whole came by (or NaN)."""
+    """Write the sums of whole numbers, which need no care for rounding; False if a number is not whole (or NaN).
+
+    All classes are summed in the same place, which stays in cache: that of a class would first come from memory.
+    """
+    sums = np.zeros(total.shape[1])
     for code in range(first_class, last_class):
-        sums = total[code]
         whole = True
         for position in range(starts[code], starts[code + 1]):
             row = order[position]
@@ -96,6 +99,9 @@ def add_sparse_counts(
                 sums[np.uint64(indices[cell])] += value
         if not whole:
             return False
+        for column in range(len(sums)):
+            total[code, column] = sums[column]
+            sums[column] = 0.0
     return True
 
 

@@ -44,10 +44,12 @@ if config.DISABLE_JIT:
         first: int,
         last: int,
         column: int,
+        ahead: int,
         recent: FloatArray,
     ) -> None:
         """Sum the eight columns from an address on over the rows ``order[first:last]``.
 
+        Memory so many bytes `ahead` of each row is asked for: the next block comes while this one is summed.
         Written to ``recent[:, column : column + 8]``: sums, what their rounding lost, the same of the squares, the
         largest size, and what the rounding of each square lost (apart, as it is far smaller than the loss of the sums).
         """
@@ -80,6 +82,8 @@ else:  # pragma: no cover (what is below runs in the compiler, or compiled)
     from numba import carray
     from numba.core import cgutils
 
+    from naively._kernels.prefetching import ask_for
+
     _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
     _SINGLES = ir.VectorType(ir.FloatType(), LANES)
 
@@ -105,22 +109,25 @@ else:  # pragma: no cover (what is below runs in the compiler, or compiled)
         first: Any,
         last: Any,
         column: Any,
+        ahead: Any,
         recent: Any,
     ) -> Any:
         """Sum the eight columns from an address on over the rows ``order[first:last]``; as above."""
-        signature = types.void(like, address, stride, order, first, last, column, recent)
+        signature = types.void(like, address, stride, order, first, last, column, ahead, recent)
         return signature, _generate_strip
 
     def _generate_strip(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, address, stride, _, first, last, column, _ = arguments
+        _, address, stride, _, first, last, column, ahead, _ = arguments
         order, recent = (
-            context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (3, 7)
+            context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (3, 8)
         )
         is_single = signature.args[0].dtype == types.float32
 
-        def read(position: Any) -> Any:
+        def read(position: Any, asks: bool = False) -> Any:
             row = builder.load(builder.gep(order.data, [position]))
             pointer = builder.add(address, builder.mul(row, stride))
+            if asks:
+                ask_for(builder, builder.inttoptr(builder.add(pointer, ahead), cgutils.voidptr_t))
             if not is_single:
                 return builder.load(builder.inttoptr(pointer, _DOUBLES.as_pointer()), align=8)
             return builder.fpext(builder.load(builder.inttoptr(pointer, _SINGLES.as_pointer()), align=4), _DOUBLES)
@@ -164,7 +171,7 @@ else:  # pragma: no cover (what is below runs in the compiler, or compiled)
         together = builder.bitcast(builder.load(missing), ir.IntType(LANES))
         return builder.icmp_unsigned("!=", together, ir.Constant(ir.IntType(LANES), 0))
 
-    def _generate_sums(builder: Any, each_row: Callable[[], Any], read: Callable[[Any], Any]) -> list[Any]:
+    def _generate_sums(builder: Any, each_row: Callable[[], Any], read: Callable[..., Any]) -> list[Any]:
         def number(value: float) -> Any:
             return ir.Constant(_DOUBLES, [value] * LANES)
 
@@ -192,7 +199,7 @@ else:  # pragma: no cover (what is below runs in the compiler, or compiled)
         total, square = variable(anchor), variable(square_anchor)
         total_low, square_low, errors = (variable(number(0.0)) for _ in range(3))
         with each_row() as (position, _):
-            value = read(position)
+            value = read(position, asks=True)
             squared = builder.fmul(value, value)
             add(total, total_low, value)
             add(square, square_low, squared)

@@ -6,7 +6,6 @@ column by its labels, one at a time.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -19,12 +18,12 @@ from naively.errors import InputError
 from naively.statistics._counts import Counts
 from naively.statistics._sums import Sum
 from naively.statistics.base import Summary
-from naively.typing import AnyArray, IntArray, Label
+from naively.typing import IntArray, Label
 
 LARGEST_TABLE_BYTES = 4 << 30
 LARGEST_WINDOW_BYTES = 64 << 20
-LARGEST_PAIRS_BYTES = 1 << 18
-"""A larger table of pairs may leave the cache of one processor, and pairs of columns then gain less, or lose."""
+LEAST_COLUMNS, MOST_CLASS_COLUMNS = 6, 1 << 11
+"""From so many columns of bytes below 16 on, and up to so many of all classes, counting 16 rows at a time pays."""
 
 BYTE_VALUES = 256
 COUNTED_TYPES = (np.uint8, np.int64)
@@ -132,25 +131,22 @@ def _counted_bytes(
     rows: Rows, positions: IntArray | None, n_columns: int, largest_of_first: int
 ) -> tuple[list[Sum], bool]:
     """Counts of bytes, where every window is 0 ... 255."""
-    from naively._kernels.counts import PAIRED_VALUES, count_bytes, count_pairs
+    from naively._kernels.counts import count_bytes, count_small
+    from naively._kernels.nibble_strips import VALUES
 
     width = BYTE_VALUES + 1
-    of_pairs = (rows.n_classes, (n_columns + 1) // 2 * PAIRED_VALUES**2)
     as_they_are = isinstance(rows.table, ArrayTable) and positions is None and rows.table.values.dtype in COUNTED_TYPES
-    paired = as_they_are and rows.table.values.dtype == np.uint8 and largest_of_first < PAIRED_VALUES  # type: ignore[attr-defined]
-    paired &= 4 * math.prod(of_pairs) <= LARGEST_PAIRS_BYTES
+    small = as_they_are and rows.table.values.dtype == np.uint8 and largest_of_first < VALUES  # type: ignore[attr-defined]
+    small &= n_columns >= LEAST_COLUMNS and rows.n_classes * n_columns <= MOST_CLASS_COLUMNS
 
     def of_chunk(chunk: slice) -> IntArray:
         counts = np.zeros((rows.n_classes, n_columns * width), dtype=np.int64)
-        pairs = np.zeros(of_pairs if paired else (0, 0), dtype=np.uint32)
+        if small and count_small(frozen(rows.table.values[chunk]), frozen(rows.codes[chunk]), width, counts):  # type: ignore[attr-defined]
+            return counts
+        counts[:] = 0
         for piece in rows.blocks(chunk, n_columns):
             block = rows.table.values[piece] if as_they_are else rows.table.integers(positions, piece)  # type: ignore[attr-defined]
-            cells, codes = frozen(block), frozen(rows.codes[piece])
-            if not (paired and count_pairs(cells, codes, pairs)):
-                count_bytes(cells, codes, width, counts)
-        if paired:
-            by_column = counts.reshape(rows.n_classes, n_columns, width)
-            by_column[:, :, :PAIRED_VALUES] += _unpaired(pairs, n_columns, PAIRED_VALUES)
+            count_bytes(frozen(block), frozen(rows.codes[piece]), width, counts)
         return counts
 
     total = np.zeros((rows.n_classes, n_columns * width), dtype=np.int64)
@@ -158,13 +154,6 @@ def _counted_bytes(
         total += part
     cells = Sum(total.astype(np.float64).reshape(rows.n_classes, n_columns, width))
     return [cells[:, place, :-1] for place in range(n_columns)], bool(total[:, width - 1 :: width].any())
-
-
-def _unpaired(counts: AnyArray, n_columns: int, n_values: int) -> IntArray:
-    """The counts (classes, columns, values) of single columns from those of pairs of neighbours."""
-    pairs = counts.reshape(len(counts), -1, n_values, n_values)
-    single = np.stack([pairs.sum(axis=2, dtype=np.int64), pairs.sum(axis=3, dtype=np.int64)], axis=2)
-    return single.reshape(len(counts), -1, n_values)[:, :n_columns]
 
 
 # -- labels ---------------------------------------------------------------------------------------------------------

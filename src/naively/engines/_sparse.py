@@ -59,8 +59,8 @@ def _compiled(
 ) -> tuple[Sum, Sum, Sum | None]:
     from naively._kernels.sparse_sums import add_sparse_counts, add_sparse_power_sums
 
-    order = Grouping(codes, n_classes).order
-    bounds = np.searchsorted(codes[order], np.arange(n_classes + 1))
+    grouping = Grouping(codes, n_classes)
+    order, bounds = grouping.order, np.searchsorted(grouping.ordered, np.arange(n_classes + 1))
     cells = (matrix.data, matrix.indices, matrix.indptr, order, bounds)
     shape = (n_classes, matrix.shape[1])
     shares = _shares(bounds, n_threads)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -254,8 +255,17 @@ class Grouping:
         skipped = int(np.searchsorted(ordered, 0))
         if skipped:
             self.order, ordered = self.order[skipped:], ordered[skipped:]
-        self.starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-        self.present = ordered[self.starts]
+        self.ordered = ordered
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where the rows of each class begin that has any."""
+        return np.flatnonzero(np.diff(self.ordered, prepend=-1))
+
+    @cached_property
+    def present(self) -> IntArray:
+        """The classes that have rows."""
+        return np.asarray(self.ordered[self.starts])
 
     def sum(self, values: FloatArray) -> Sum:
         """The exact per-class sum down the rows."""
