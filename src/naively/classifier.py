@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
@@ -159,6 +158,9 @@ class _OfDensities:
 
 NO_CLASSES: AnyArray = np.array([], dtype=object)
 NO_CLASSES.flags.writeable = False
+
+Learnt = tuple[Schema, Statistics, AnyArray]
+"""What makes a state: the columns, the statistics, the classes that were declared."""
 
 
 class Batch(NamedTuple):
@@ -455,12 +457,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         self._refuse_frozen("partial_fit")
         named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
         batch = self._read_batch(X, y, sample_weight)
-        with self._learning(batch) as (state, schema, statistics):
-            declared = named
-            if state is not None:
-                declared = merged_classes(state.declared, named)
-                statistics = state.statistics + statistics
-            self._replace(schema, statistics, declared)
+
+        def added(state: State | None, schema: Schema, statistics: Statistics) -> Learnt:
+            if state is None:
+                return schema, statistics, named
+            return schema, state.statistics + statistics, merged_classes(state.declared, named)
+
+        self._learn(batch, added)
         return self
 
     def forget(
@@ -493,9 +496,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         self._require_fitted()
         self._refuse_frozen("forget")
         batch = self._read_batch(X, y, sample_weight)
-        with self._learning(batch, forgets=True) as (state, _, statistics):
+
+        def taken_away(state: State | None, _: Schema, statistics: Statistics) -> Learnt:
             assert state is not None  # a fitted model stays fitted
-            self._replace(state.schema, state.statistics - statistics, state.declared)
+            return state.schema, state.statistics - statistics, state.declared
+
+        self._learn(batch, taken_away, forgets=True)
         return self
 
     # -- one record at a time ------------------------------------------------------------------------------------------
@@ -696,11 +702,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         return batch
 
-    @contextmanager
-    def _learning(
-        self, batch: Batch | Stream, forgets: bool = False
-    ) -> Iterator[tuple[State | None, Schema, Statistics]]:
-        """The state that a batch is to change, and the batch counted by it; no other thread can learn meanwhile.
+    def _learn(
+        self, batch: Batch | Stream, change: Callable[[State | None, Schema, Statistics], Learnt], forgets: bool = False
+    ) -> None:
+        """Take the state that the present one and a counted batch `change` to; no other thread can learn meanwhile.
 
         Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn. A
         stream flows once: then its columns are merged with those that there are.
@@ -719,7 +724,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
                     counted = now.schema.merged(counted[0]), counted[1]
                 else:
                     counted = taken._count(batch, now.schema, kept_rows, forgets)
-            yield now, *counted
+            self._replace(*change(now, *counted))
 
     def _count(
         self, batch: Batch | Stream, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False

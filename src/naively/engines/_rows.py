@@ -63,5 +63,6 @@ class Rows:
 
     def all_or(self, positions: IntArray) -> IntArray | None:
         """None, for "all columns as they are", where the positions say just that: reading is then free of copies."""
-        everything = len(positions) == self.table.n_columns and bool((positions == np.arange(len(positions))).all())
-        return None if everything else positions
+        if len(positions) != self.table.n_columns or np.count_nonzero(positions - np.arange(len(positions))):
+            return positions
+        return None
