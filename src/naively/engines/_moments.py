@@ -62,7 +62,7 @@ def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> 
 @with_reference
 def _dense_sums(rows: Rows, n_columns: int, positions: IntArray | None, summary: Summary) -> Sums:
     compiled = repays_compiler(rows.table.n_rows * n_columns)
-    few_rows = min(REFERENCE_CHUNK_ROWS, max(REFERENCE_CHUNK_CELLS // max(n_columns, 1), 1))
+    few_rows = min(REFERENCE_CHUNK_ROWS, max(REFERENCE_CHUNK_CELLS // max(n_columns, 1), 4 * rows.n_classes))
     chunk_rows = max(CHUNK_ROWS, 128 * rows.n_classes) if compiled else few_rows
     of_chunk = _compiled_sums if compiled else _reference_sums
     parts = in_order(lambda chunk: of_chunk(rows, chunk, positions, summary), rows.chunks(chunk_rows), rows.n_threads)

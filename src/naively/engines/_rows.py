@@ -17,8 +17,8 @@ CHUNK_ROWS = 1 << 16
 REFERENCE_CHUNK_ROWS = 1 << 13
 """The number of rows in a chunk for the NumPy references, which hold several copies of it."""
 
-REFERENCE_CHUNK_CELLS = 1 << 19
-"""And of cells, where a table has very many columns."""
+REFERENCE_CHUNK_CELLS = 1 << 13
+"""And of cells where sums are taken: the copies, of which there are some twenty, stay in cache."""
 
 BLOCK_CELLS = 1 << 18
 """A block of so many cells is converted and counted while it is in cache."""
