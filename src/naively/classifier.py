@@ -99,6 +99,7 @@ from naively.typing import (
 )
 
 if TYPE_CHECKING:
+    from naively._export.records import Waiting
     from naively._export.scorecard import Scorecard
     from naively._export.sql import SQLModel
     from naively.analysis._steps import Steps
@@ -431,6 +432,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         else:
             fitted._estimated()
         with learning_lock(self):
+            self._settle()  # what has waited until now belongs to what is replaced
             self._state = fitted._fitted()
         return self
 
@@ -442,6 +444,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         sample_weight: WeightsLike | None = None,
     ) -> Self:
         """Learn more rows: afterwards the model equals one fitted on all rows at once.
+
+        Small batches of numbers wait once they are checked, and are counted together before the next answer.
 
         Parameters
         ----------
@@ -457,14 +461,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         self._refuse_frozen("partial_fit")
         named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
         batch = self._read_batch(X, y, sample_weight)
+        if classes is not None or not self._waits(batch):
+            self._learn(batch, named)
+        return self
+
+    def _learn(self, batch: Batch | Stream, named: AnyArray = NO_CLASSES) -> None:
+        """Learn a batch, and from now on know of the classes that are named."""
 
         def added(state: State | None, schema: Schema, statistics: Statistics) -> Learnt:
             if state is None:
                 return schema, statistics, named
             return schema, state.statistics + statistics, merged_classes(state.declared, named)
 
-        self._learn(batch, added)
-        return self
+        self._change(batch, added)
 
     def forget(
         self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
@@ -501,7 +510,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             assert state is not None  # a fitted model stays fitted
             return state.schema, state.statistics - statistics, state.declared
 
-        self._learn(batch, taken_away, forgets=True)
+        self._change(batch, taken_away, forgets=True)
         return self
 
     # -- one record at a time ------------------------------------------------------------------------------------------
@@ -533,12 +542,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> model.predict_one({"coat": "plain"})
         'dog'
         """
-        waiting = self.__dict__.get("_records")
-        if waiting is None:  # an import at every call would take as long as all the rest
-            from naively._export.records import waiting_of
-
-            waiting = waiting_of(self)
-        waiting.learn(self, record, label)
+        self._waiting().learn(self, record, label)
         return self
 
     def forget_one(self, record: Mapping[str, Any], label: Label) -> Self:
@@ -560,9 +564,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> model.forget_one({"coat": "striped"}, "cat").class_count_.tolist()
         [1.0, 1.0]
         """
-        from naively._export.records import waiting_of
-
-        waiting_of(self).forget(self, record, label)
+        self._waiting().forget(self, record, label)
         return self
 
     def predict_one(self, record: Mapping[str, Any]) -> Label | None:
@@ -702,7 +704,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         return batch
 
-    def _learn(
+    def _waits(self, batch: Batch | Stream) -> bool:
+        """Whether a batch was taken to be counted later, together with others."""
+        return "_state" in self.__dict__ and isinstance(batch, Batch) and self._waiting().take(self, batch)
+
+    def _change(
         self, batch: Batch | Stream, change: Callable[[State | None, Schema, Statistics], Learnt], forgets: bool = False
     ) -> None:
         """Take the state that the present one and a counted batch `change` to; no other thread can learn meanwhile.
@@ -1367,10 +1373,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         taken.__dict__.pop("_records", None)  # what waits is this model's to learn
         return taken
 
+    def _waiting(self) -> Waiting:
+        """The rows that wait to be learnt."""
+        waiting: Waiting | None = self.__dict__.get("_records")
+        if waiting is None:  # an import at every call would take as long as all the rest
+            from naively._export.records import waiting_of
+
+            waiting = waiting_of(self)
+        return waiting
+
     def _settle(self) -> None:
-        """Learn the records that wait to be learnt, so that the state is that of all of them."""
+        """Learn the rows that wait to be learnt, so that the state is that of all of them."""
         waiting = self.__dict__.get("_records")
-        if waiting is not None and (waiting.rows or waiting.settling):
+        if waiting is not None and (waiting.rows or waiting.batches or waiting.settling):
             from naively._export.records import settle
 
             settle(self, waiting)
