@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._common.by_label import by_label, is_series
+from naively._common.by_label import by_label, is_pandas_frame, is_series
 from naively._table.columns import Column, ColumnsTable, dates_column
 from naively._table.dates import clock_of, clock_of_type, seconds_of_array, seconds_of_cells, seconds_of_series
 from naively._table.device import device_table, is_on_device
@@ -404,17 +404,17 @@ def _is_integer(name: Any) -> bool:
 
 def _small_pandas_table(X: Any) -> Table | None:
     """A small pandas frame of numbers that fit one array, read in one step; None for anything else."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(X, pandas.DataFrame) or len(X) > SMALL_FRAME or not X.columns.is_unique:
+    if not is_pandas_frame(X) or len(X) > SMALL_FRAME or not X.columns.is_unique:
         return None
     names = tuple(X.columns.tolist())
-    if not names or len(X) * len(names) > SMALL_FRAME or not all(isinstance(name, str) for name in names):
+    if len(X) * len(names) > SMALL_FRAME or set(map(type, names)) != {str}:
         return None
-    dtypes = X.dtypes.tolist()
+    dtypes = set(X.dtypes.tolist())
     if not all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes):
         return None
     values = X.to_numpy()
-    if values.dtype.kind == "f" and len(values) and np.isnan(values[0]).any() and np.isnan(values).all(axis=0).any():
+    may_be_empty = values.dtype.kind == "f" and len(values) and np.count_nonzero(np.isnan(values[0]))
+    if may_be_empty and np.isnan(values).all(axis=0).any():
         return None  # a column without a known cell may become anything
     wide = values.dtype.kind == "f" and any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes)
     rounded = wide and bool((np.abs(values) >= LARGEST_EXACT).any())
