@@ -394,7 +394,7 @@ def _frame_table(frame: Any) -> Table:
         given = numbers != tuple(range(len(numbers)))
         names = tuple(map(str, numbers))
     shown = names if given else made_up_names(len(names))
-    columns = [_series_column(name, frame[:, position]) for position, name in enumerate(shown)]
+    columns = [_series_column(name, series) for name, series in zip(shown, frame.iter_columns(), strict=True)]
     return ColumnsTable(columns, len(frame), given, numbers if integers else None)
 
 
@@ -432,7 +432,7 @@ def _series_column(name: str, series: Any) -> Column:
             name, "empty", lambda: nothing, lambda: encode_array(nothing, where), None, lambda: [None] * len(series)
         )
     if dtype.is_numeric():
-        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where))
+        return Column(name, "number", lambda: _numbers_of(series, dtype), lambda: _number_labels(series, where))
     if dtype == nw.Boolean:
         return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where))
     if dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -456,16 +456,17 @@ def _is_unknown(series: Any) -> bool:
         return False
     if series.null_count() == len(series):
         return True
-    return bool(series.dtype.is_float()) and bool(np.isnan(_numbers_of(series)).all())
+    return bool(series.dtype.is_float()) and bool(np.isnan(_numbers_of(series, series.dtype)).all())
 
 
 def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
     """Numbers as labels; whole ones with gaps between them are not taken through floats, which would round them."""
-    if series.dtype.is_decimal():
+    dtype = series.dtype
+    if dtype.is_decimal():
         return _decimal_labels(series, where)
-    if series.dtype.is_integer() and (_is_wide(series) or series.to_numpy().dtype.kind not in "iu"):
+    if dtype.is_integer() and (_is_wide(dtype) or series.to_numpy().dtype.kind not in "iu"):
         return encode_objects(series.to_list(), where)
-    return encode_array(_numbers_of(series), where)
+    return encode_array(_numbers_of(series, dtype), where)
 
 
 def _decimal_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
@@ -484,15 +485,15 @@ def _as_number(cell: Any) -> int | float:
     return int(cell) if cell == int(cell) else float(cell)
 
 
-def _is_wide(series: Any) -> bool:
-    """Whether the column holds integers of 128 bits, which NumPy does not have."""
+def _is_wide(dtype: Any) -> bool:
+    """Whether a column holds integers of 128 bits, which NumPy does not have."""
     import narwhals as nw
 
-    return series.dtype in (nw.Int128, nw.UInt128)
+    return dtype in (nw.Int128, nw.UInt128)
 
 
-def _numbers_of(series: Any) -> AnyArray:
-    if not _is_wide(series):
+def _numbers_of(series: Any, dtype: Any) -> AnyArray:
+    if not _is_wide(dtype):
         values: AnyArray = series.to_numpy()
         if values.dtype.kind in "biuf":
             return values
