@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
@@ -100,6 +99,7 @@ from naively.typing import (
 )
 
 if TYPE_CHECKING:
+    from naively._export.records import Waiting
     from naively._export.scorecard import Scorecard
     from naively._export.sql import SQLModel
     from naively.analysis._steps import Steps
@@ -159,6 +159,9 @@ class _OfDensities:
 
 NO_CLASSES: AnyArray = np.array([], dtype=object)
 NO_CLASSES.flags.writeable = False
+
+Learnt = tuple[Schema, Statistics, AnyArray]
+"""What makes a state: the columns, the statistics, the classes that were declared."""
 
 
 class Batch(NamedTuple):
@@ -429,6 +432,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         else:
             fitted._estimated()
         with learning_lock(self):
+            self._settle()  # what has waited until now belongs to what is replaced
             self._state = fitted._fitted()
         return self
 
@@ -440,6 +444,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         sample_weight: WeightsLike | None = None,
     ) -> Self:
         """Learn more rows: afterwards the model equals one fitted on all rows at once.
+
+        Small batches of numbers wait once they are checked, and are counted together before the next answer.
 
         Parameters
         ----------
@@ -455,13 +461,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         self._refuse_frozen("partial_fit")
         named = NO_CLASSES if classes is None else read_target(classes, len(classes))[0]
         batch = self._read_batch(X, y, sample_weight)
-        with self._learning(batch) as (state, schema, statistics):
-            declared = named
-            if state is not None:
-                declared = merged_classes(state.declared, named)
-                statistics = state.statistics + statistics
-            self._replace(schema, statistics, declared)
+        if classes is not None or not self._waits(batch):
+            self._learn(batch, named)
         return self
+
+    def _learn(self, batch: Batch | Stream, named: AnyArray = NO_CLASSES) -> None:
+        """Learn a batch, and from now on know of the classes that are named."""
+
+        def added(state: State | None, schema: Schema, statistics: Statistics) -> Learnt:
+            if state is None:
+                return schema, statistics, named
+            return schema, state.statistics + statistics, merged_classes(state.declared, named)
+
+        self._change(batch, added)
 
     def forget(
         self, X: TableLike | SourceLike, y: TargetLike | None = None, sample_weight: WeightsLike | None = None
@@ -493,9 +505,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         self._require_fitted()
         self._refuse_frozen("forget")
         batch = self._read_batch(X, y, sample_weight)
-        with self._learning(batch, forgets=True) as (state, _, statistics):
+
+        def taken_away(state: State | None, _: Schema, statistics: Statistics) -> Learnt:
             assert state is not None  # a fitted model stays fitted
-            self._replace(state.schema, state.statistics - statistics, state.declared)
+            return state.schema, state.statistics - statistics, state.declared
+
+        self._change(batch, taken_away, forgets=True)
         return self
 
     # -- one record at a time ------------------------------------------------------------------------------------------
@@ -527,12 +542,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> model.predict_one({"coat": "plain"})
         'dog'
         """
-        waiting = self.__dict__.get("_records")
-        if waiting is None:  # an import at every call would take as long as all the rest
-            from naively._export.records import waiting_of
-
-            waiting = waiting_of(self)
-        waiting.learn(self, record, label)
+        self._waiting().learn(self, record, label)
         return self
 
     def forget_one(self, record: Mapping[str, Any], label: Label) -> Self:
@@ -554,9 +564,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> model.forget_one({"coat": "striped"}, "cat").class_count_.tolist()
         [1.0, 1.0]
         """
-        from naively._export.records import waiting_of
-
-        waiting_of(self).forget(self, record, label)
+        self._waiting().forget(self, record, label)
         return self
 
     def predict_one(self, record: Mapping[str, Any]) -> Label | None:
@@ -696,11 +704,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             raise InputError("sample_weight must not be zero for every row: there would be nothing to learn.")
         return batch
 
-    @contextmanager
-    def _learning(
-        self, batch: Batch | Stream, forgets: bool = False
-    ) -> Iterator[tuple[State | None, Schema, Statistics]]:
-        """The state that a batch is to change, and the batch counted by it; no other thread can learn meanwhile.
+    def _waits(self, batch: Batch | Stream) -> bool:
+        """Whether a batch was taken to be counted later, together with others."""
+        return "_state" in self.__dict__ and isinstance(batch, Batch) and self._waiting().take(self, batch)
+
+    def _change(
+        self, batch: Batch | Stream, change: Callable[[State | None, Schema, Statistics], Learnt], forgets: bool = False
+    ) -> None:
+        """Take the state that the present one and a counted batch `change` to; no other thread can learn meanwhile.
 
         Rows are counted before the others have to wait; once more, if the columns have changed until it is our turn. A
         stream flows once: then its columns are merged with those that there are.
@@ -719,7 +730,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
                     counted = now.schema.merged(counted[0]), counted[1]
                 else:
                     counted = taken._count(batch, now.schema, kept_rows, forgets)
-            yield now, *counted
+            self._replace(*change(now, *counted))
 
     def _count(
         self, batch: Batch | Stream, schema: Schema | None, kept_rows: int | None = None, forgets: bool = False
@@ -1362,10 +1373,19 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         taken.__dict__.pop("_records", None)  # what waits is this model's to learn
         return taken
 
+    def _waiting(self) -> Waiting:
+        """The rows that wait to be learnt."""
+        waiting: Waiting | None = self.__dict__.get("_records")
+        if waiting is None:  # an import at every call would take as long as all the rest
+            from naively._export.records import waiting_of
+
+            waiting = waiting_of(self)
+        return waiting
+
     def _settle(self) -> None:
-        """Learn the records that wait to be learnt, so that the state is that of all of them."""
+        """Learn the rows that wait to be learnt, so that the state is that of all of them."""
         waiting = self.__dict__.get("_records")
-        if waiting is not None and (waiting.rows or waiting.settling):
+        if waiting is not None and (waiting.rows or waiting.batches or waiting.settling):
             from naively._export.records import settle
 
             settle(self, waiting)

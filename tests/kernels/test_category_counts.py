@@ -4,6 +4,9 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,3 +77,50 @@ def test_values_outside_the_table_give_no_evidence(query):
     for joint in on_both(answers):
         np.testing.assert_allclose(joint[0], np.log(1 / 3), rtol=1e-12)
         assert joint[1, 1] > joint[1, 0]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "polars text", "pyarrow"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_columns_of_labels_are_counted_together_whatever_the_width_of_their_codes(library, weighted):
+    """Those with up to 255 labels fit a byte beside the mark of the missing."""
+    random, n_rows = np.random.default_rng(5), 4000
+    y, weights = random.integers(0, 3, n_rows), random.uniform(0.1, 2.0, n_rows) if weighted else None
+    columns = {}
+    for n_labels in (1, 2, 16, 253, 254, 255, 256, 257, 900):
+        for missing in (0.0, 0.3):
+            codes = np.concatenate([np.arange(n_labels), random.integers(0, n_labels, n_rows - n_labels)])
+            cells = np.array([f"label {code}" for code in codes.tolist()], dtype=object)
+            cells[random.random(n_rows) < missing] = None
+            columns[f"{n_labels} labels, {missing} missing"] = cells
+    model = textbook(families="categorical")
+    expected = model.fit({name: cells.tolist() for name, cells in columns.items()}, y, weights).statistics_
+    for statistics in on_both(lambda: model.fit(FRAMES[library](columns), y, weights).statistics_):
+        assert statistics == expected
+
+
+def _polars(columns, dtype):
+    return pl.DataFrame(
+        {name: pl.Series(cells.tolist(), dtype=pl.String).cast(dtype) for name, cells in columns.items()}
+    )
+
+
+FRAMES = {
+    "pandas": lambda columns: pd.DataFrame(columns).astype("category"),
+    "polars": lambda columns: _polars(columns, pl.Categorical),
+    "polars text": lambda columns: _polars(columns, pl.String),
+    "pyarrow": lambda columns: pa.table({name: pa.array(cells).dictionary_encode() for name, cells in columns.items()}),
+}
+
+
+def test_categories_that_no_row_has_are_left_out():
+    y, cells = [0, 1, 0, 1], ["b", None, "d", "b"]
+    expected = textbook().fit({"x": cells}, y).statistics_
+    listed = list("abcde")
+    frames = [
+        pd.DataFrame({"x": pd.Categorical(cells, categories=listed)}),
+        pl.DataFrame({"x": pl.Series(cells, dtype=pl.Enum(listed))}),
+        pl.DataFrame({"x": pl.Series([*listed, *cells], dtype=pl.Categorical)})[5:],
+    ]
+    for frame in frames:
+        for statistics in on_both(lambda frame=frame: textbook().fit(frame, y).statistics_):
+            assert statistics == expected

@@ -513,7 +513,7 @@ def test_categories_of_polars_of_any_width(n_values, gap):
         for form in (series, series.to_arrow()):
             table = pl.DataFrame({"x0": form}) if form is series else pa.table({"x0": form})
             codes, labels = encode_series(nw.from_native(table, eager_only=True)["x0"], "x")
-            assert codes.dtype == np.int64
+            assert codes.dtype.kind == "i" or (codes.dtype.kind == "u" and not gap)
             assert [None if code < 0 else labels[code] for code in codes.tolist()] == cells
 
 

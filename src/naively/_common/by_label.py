@@ -21,6 +21,12 @@ def is_series(value: Any) -> bool:
     return pandas is not None and isinstance(value, pandas.Series)
 
 
+def is_pandas_frame(value: Any) -> bool:
+    """Whether a value is a data frame of pandas, which is slow to say what attributes it lacks."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame)
+
+
 def is_frame(value: Any) -> bool:
     """Whether a value is a data frame of any library: two-dimensional, with names for its columns."""
     return not isinstance(value, np.ndarray) and hasattr(value, "columns") and len(getattr(value, "shape", ())) == 2

@@ -1,8 +1,9 @@
-"""One record at a time: records to learn or to forget wait until something is asked of the whole model.
+"""Few rows at a time: records to learn or to forget, and small batches, wait until the model is asked for an answer.
 
 A record that waits has been checked to be one that the model will take, so that learning it later cannot fail: any
 other is learnt at once, which raises whatever is wrong with it. Single records are answered from sums that follow the
 records that wait (`naively._export.running`) or, where a new record changes more than sums, from the additive form.
+Of batches those of numbers wait, in columns that take any.
 """
 
 from __future__ import annotations
@@ -20,17 +21,24 @@ from naively._export.python import compiled
 from naively._export.running import Running, running_of
 from naively._model.schema import Schema
 from naively._model.state import State, as_it_is, learning_lock, unchanged
+from naively._table.labels import LARGEST_EXACT
 from naively._table.read import named
+from naively._table.table import ArrayTable
+from naively._table.target import read_target
 from naively.errors import GapError, InputTypeError, brief
-from naively.statistics._statistics import Statistics
-from naively.typing import Label
+from naively.statistics._statistics import Statistics, same_classes
+from naively.typing import AnyArray, Label
 
 if TYPE_CHECKING:
-    from naively.classifier import NaiveBayes
+    from naively.classifier import Batch, NaiveBayes
 
 MOST_WAITING = 4096
 MOST_FOLLOWED = 128
 """More records than this are counted together in less time than one by one."""
+
+MOST_WAITING_CELLS = 1 << 16
+MOST_CELLS = 1 << 14
+"""Larger batches are counted at once: that takes longer than the steps that are saved."""
 
 LARGEST_NUMBER = 1e150
 PLAIN = {"number": (float, int), "truth": (bool,), "label": (str,)}
@@ -69,12 +77,16 @@ Row = tuple[tuple[str, ...], tuple[Any, ...], Label, bool]
 
 
 class Waiting:
-    """Records that have been taken and not been counted yet.
+    """Records and batches that have been taken and not been counted yet.
 
     Attributes
     ----------
     rows : deque of Row
         Appending to it is atomic, and it is never replaced, so that no thread's record is lost.
+    batches : list of Batch
+        Arrays of numbers that are no-one else's. Only who holds the model's lock may touch them.
+    n_cells : int
+        How many numbers they have.
     settling : bool
         Whether some thread is counting records that are no longer among the rows.
     known : Known, optional
@@ -86,6 +98,8 @@ class Waiting:
 
     def __init__(self) -> None:
         self.rows: deque[Row] = deque()
+        self.batches: list[Batch] = []
+        self.n_cells = 0
         self.settling = False
         self.known: Known | None = None
         self.followed: tuple[State, tuple[Any, ...], Running | None] | None = None
@@ -102,6 +116,25 @@ class Waiting:
                 return
         model._refuse_frozen("learn_one")
         model.partial_fit(_columns(model, [_checked(record)]), [label])
+
+    def take(self, model: NaiveBayes, batch: Batch) -> bool:
+        """Let a small batch wait that is sure to be taken by the model; whether it does."""
+        table = batch.table
+        if type(table) is not ArrayTable or table.values.size > MOST_CELLS or batch.weights is not None:
+            return False
+        numbers = np.array(table.values, dtype=np.float64, order="C")  # whoever gave them may change theirs
+        if not np.fmax.reduce(np.abs(numbers), axis=None) < LARGEST_EXACT:  # not so if none is known
+            return False
+        with learning_lock(model):
+            state = model.__dict__["_state"]
+            if self.settling or not _is_known(state, table, batch.classes):
+                return False
+            own = ArrayTable(numbers, state.schema.names if table.named else None)
+            self.batches.append(batch._replace(table=own))
+            self.n_cells += numbers.size
+            if self.n_cells >= MOST_WAITING_CELLS:
+                settle(model, self)
+        return True
 
     def forget(self, model: NaiveBayes, record: Mapping[str, Any], label: Label) -> None:
         """Forget one record: at once where it is not sure from the sums that it was learnt."""
@@ -180,23 +213,51 @@ def _number_places(model: NaiveBayes, state: Any, shape: Shape) -> list[int] | N
     return places
 
 
+def _is_known(state: State, table: ArrayTable, classes: AnyArray) -> bool:
+    """Whether a table of numbers has the columns and the classes of a state, so that no learning it can fail."""
+    schema, known = state.schema, state.statistics.classes
+    if state.frozen or table.named != schema.named or not schema.takes_all_numbers:
+        return False
+    if table.n_columns != len(schema.names) or (schema.named and tuple(table.names) != schema.names):
+        return False
+    if table.set_aside and not set(table.set_aside) <= set(schema.set_aside):
+        return False
+    return classes.dtype == known.dtype and (
+        same_classes(classes, known) or set(classes.tolist()) <= set(known.tolist())
+    )
+
+
 def settle(model: NaiveBayes, waiting: Waiting) -> None:
-    """Learn and forget the records that wait. Whoever comes meanwhile waits until that is done."""
+    """Learn and forget the rows that wait. Whoever comes meanwhile waits until that is done."""
     with learning_lock(model):
         if waiting.settling:  # by this thread, which asks for the state to count the records with
             return
         rows = []
         waiting.settling = True
+        waiting.followed = None
         try:
+            if waiting.batches:
+                model._learn(_joined(waiting.batches))
+                waiting.batches, waiting.n_cells = [], 0  # not before: an interrupt loses none of them
             while waiting.rows:
                 rows.append(waiting.rows.popleft())
-            waiting.followed = None
             for forgets, change in ((False, model.partial_fit), (True, model.forget)):
                 chosen = [row for row in rows if row[3] is forgets]
                 if chosen:
                     change(_waiting_columns(model, chosen), [row[2] for row in chosen])
         finally:
             waiting.settling = False
+
+
+def _joined(batches: Sequence[Batch]) -> Batch:
+    """The batches that waited as one."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    numbers = np.concatenate([batch.table.numbers(None, slice(None)) for batch in batches])
+    classes, codes = read_target(np.concatenate([batch.classes[batch.codes] for batch in batches]), len(numbers))
+    table = ArrayTable(numbers, first.table.names if first.table.named else None)
+    return first._replace(table=table, classes=classes, codes=codes)
 
 
 def _waiting_columns(model: NaiveBayes, rows: Sequence[Row]) -> Any:
@@ -245,6 +306,8 @@ def _answer(model: NaiveBayes, record: Mapping[str, Any], asked: str) -> Any:
 
 def following(model: NaiveBayes, waiting: Waiting) -> Running | None:
     """What has followed all records that wait; None where a record changes more than sums. Who asks holds the lock."""
+    if waiting.batches:
+        settle(model, waiting)
     basis = (*model._basis(), model.prior)
     known = waiting.followed
     if known is None or known[0] is not model.__dict__.get("_state") or not unchanged(known[1], basis):

@@ -213,5 +213,5 @@ def warn_once(message: str) -> None:
 def frozen(array: AnyArray) -> AnyArray:
     """A read-only view: a kernel is compiled once, whether or not the user's array can be written to."""
     view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view

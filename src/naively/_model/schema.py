@@ -92,6 +92,11 @@ class Schema(Result):
                 groups.setdefault(summary, []).append(position)
         return {summary: np.array(members, dtype=np.int64) for summary, members in groups.items()}
 
+    @cached_property
+    def takes_all_numbers(self) -> bool:
+        """Whether all columns hold numbers, and may hold any."""
+        return set(self.kinds) == {"number"} and all(summary.takes_all_numbers for summary in self.by_summary)
+
     def is_numeric(self, position: int) -> bool:
         """Whether a column is read as numbers."""
         name = self.names[position]

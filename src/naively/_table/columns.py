@@ -96,7 +96,7 @@ class Column:
 
     @cached_property
     def encoded(self) -> tuple[IntArray, list[Label]]:
-        """Codes and labels, found once: they are counted, hashed and looked up."""
+        """Codes, of any width, and labels, found once: they are counted, hashed and looked up."""
         return self.labels()
 
     def renamed(self, name: str) -> Column:
@@ -239,6 +239,10 @@ class ColumnsTable(Table):
         return super().declared(position) if declared is None else tuple(declared())
 
     def labels(self, position: int) -> tuple[IntArray, list[Label]]:
+        codes, labels = self.coded(position)
+        return codes.astype(np.int64, copy=False), labels
+
+    def coded(self, position: int) -> tuple[IntArray, list[Label]]:
         return self.columns[position].encoded
 
     def texts(self, position: int) -> list[str | None]:

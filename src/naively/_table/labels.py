@@ -147,11 +147,11 @@ def _factorizes_exactly(pandas: Any) -> bool:
 
 
 def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
-    """Codes and labels of a narwhals series, by whatever its own library does fastest."""
+    """Codes, integers of any width, and labels of a narwhals series, by whatever its own library does fastest."""
     native = series.to_native()
     if series.implementation.is_pandas():
         if str(native.dtype) == "category":
-            return _encoded_by((native.cat.codes.to_numpy(), native.cat.categories), where)
+            return _encoded_by((native.array.codes, native.cat.categories), where)
         if getattr(native.dtype, "storage", "") == "pyarrow" or hasattr(native.dtype, "pyarrow_dtype"):
             return _encoded_by(native.factorize(), where)
         return encode_array(native.to_numpy(dtype=object), where)
@@ -161,7 +161,7 @@ def encode_series(series: Any, where: str) -> tuple[IntArray, list[Label]]:
             return _polars_categories(native, polars)
         labels = native.unique().drop_nulls().cast(polars.String).sort()
         physical = native.cast(polars.String).cast(polars.Enum(labels)).to_physical()
-        return physical.cast(polars.Int64).fill_null(MISSING).to_numpy(), labels.to_list()
+        return _polars_codes(physical, len(labels), polars), labels.to_list()
     if series.implementation.is_pyarrow():
         return encode_arrow(native, where)
     return encode_objects(series.to_list(), where)
@@ -181,13 +181,11 @@ def encode_arrow(array: Any, where: str) -> tuple[IntArray, list[Label]]:
 
 def _arrow_codes(indices: Any, first: int) -> IntArray:
     """The indices of a dictionary, counted from `first`, -1 where missing; each step is a pass over all rows."""
-    if not indices.null_count:
-        codes: IntArray = indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        if first:
-            codes += first
-        return codes
-    codes = indices.cast("int64").fill_null(MISSING).to_numpy(zero_copy_only=False)
-    return np.where(codes < 0, MISSING, codes + first) if first else codes
+    if indices.null_count:
+        signed = indices if str(indices.type) == "int32" else indices.cast("int64")
+        indices = signed.fill_null(MISSING)
+    codes: IntArray = indices.to_numpy(zero_copy_only=False)
+    return np.where(codes < 0, MISSING, codes + np.int64(first)) if first else codes
 
 
 def _arrow_chunks(array: Any) -> Sequence[Any]:
@@ -209,23 +207,29 @@ def categories_of(series: Any) -> list[Any]:
 def _polars_categories(native: Any, polars: Any) -> tuple[IntArray, list[Label]]:
     """Codes and labels of a Polars column that is encoded already, renumbered only if some codes do not occur."""
     physical = native.to_physical()
-    unused = int(physical.max() or 0) + 1
-    if native.null_count():
-        physical = physical.cast(polars.Int64).fill_null(unused)  # of a narrow type there may be no unused code
-    codes = physical.to_numpy().astype(np.int64, copy=False)
-    row_of = np.full(unused + 1, MISSING, dtype=np.int64)
+    n_codes = int(physical.max() or 0) + 1
+    codes = _polars_codes(physical, n_codes, polars)
+    row_of = np.full(n_codes + 1, MISSING, dtype=np.int64)  # the last is of the missing
     for start in range(0, len(codes), CHUNK_ROWS):  # some row that has the code; soon all are found, as a rule
         part = codes[start : start + CHUNK_ROWS]
         row_of[part] = np.arange(start, start + len(part))
-        if (row_of[:unused] >= 0).all():
+        if (row_of[:-1] >= 0).all():
             break
-    found = np.flatnonzero(row_of[:unused] >= 0)
+    found = np.flatnonzero(row_of[:-1] >= 0)
     labels = native.gather(row_of[found]).cast(polars.String).to_list()
-    if len(found) == unused and not native.null_count():
+    if len(found) == n_codes:
         return codes, labels
-    numbering = np.full(unused + 1, MISSING, dtype=np.int64)
+    numbering = np.full(n_codes, MISSING, dtype=np.int64)
     numbering[found] = np.arange(len(found))
-    return numbering[codes], labels
+    return recoded(codes, numbering), labels
+
+
+def _polars_codes(physical: Any, n_codes: int, polars: Any) -> IntArray:
+    """The codes below `n_codes` of a column, as they are stored where none is missing."""
+    if physical.null_count():
+        physical = physical.cast(polars.Int32 if n_codes < 1 << 31 else polars.Int64).fill_null(MISSING)
+    codes: IntArray = physical.to_numpy()
+    return codes
 
 
 def nw_string() -> Any:
@@ -243,7 +247,7 @@ def _polars_text() -> tuple[Any, ...]:
 
 def _encoded_by(codes_and_values: tuple[Any, Iterable[Any]], where: str) -> tuple[IntArray, list[Label]]:
     """Tidy the codes and distinct values that another library found: missing ones out, equal ones merged."""
-    codes = np.asarray(codes_and_values[0]).astype(np.int64, copy=False)
+    codes = np.asarray(codes_and_values[0])
     new_codes, labels = encode_objects(codes_and_values[1], where)
     if np.array_equal(new_codes, np.arange(len(new_codes))):
         return codes, labels

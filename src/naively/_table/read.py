@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._common.by_label import by_label, is_series
+from naively._common.by_label import by_label, is_pandas_frame, is_series
 from naively._table.columns import Column, ColumnsTable, dates_column
 from naively._table.dates import clock_of, clock_of_type, seconds_of_array, seconds_of_cells, seconds_of_series
 from naively._table.device import device_table, is_on_device
@@ -394,7 +394,7 @@ def _frame_table(frame: Any) -> Table:
         given = numbers != tuple(range(len(numbers)))
         names = tuple(map(str, numbers))
     shown = names if given else made_up_names(len(names))
-    columns = [_series_column(name, frame[:, position]) for position, name in enumerate(shown)]
+    columns = [_series_column(name, series) for name, series in zip(shown, frame.iter_columns(), strict=True)]
     return ColumnsTable(columns, len(frame), given, numbers if integers else None)
 
 
@@ -404,17 +404,17 @@ def _is_integer(name: Any) -> bool:
 
 def _small_pandas_table(X: Any) -> Table | None:
     """A small pandas frame of numbers that fit one array, read in one step; None for anything else."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(X, pandas.DataFrame) or len(X) > SMALL_FRAME or not X.columns.is_unique:
+    if not is_pandas_frame(X) or len(X) > SMALL_FRAME or not X.columns.is_unique:
         return None
     names = tuple(X.columns.tolist())
-    if not names or len(X) * len(names) > SMALL_FRAME or not all(isinstance(name, str) for name in names):
+    if len(X) * len(names) > SMALL_FRAME or set(map(type, names)) != {str}:
         return None
-    dtypes = X.dtypes.tolist()
+    dtypes = set(X.dtypes.tolist())
     if not all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes):
         return None
     values = X.to_numpy()
-    if values.dtype.kind == "f" and len(values) and np.isnan(values[0]).any() and np.isnan(values).all(axis=0).any():
+    may_be_empty = values.dtype.kind == "f" and len(values) and np.count_nonzero(np.isnan(values[0]))
+    if may_be_empty and np.isnan(values).all(axis=0).any():
         return None  # a column without a known cell may become anything
     wide = values.dtype.kind == "f" and any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes)
     rounded = wide and bool((np.abs(values) >= LARGEST_EXACT).any())
@@ -432,7 +432,7 @@ def _series_column(name: str, series: Any) -> Column:
             name, "empty", lambda: nothing, lambda: encode_array(nothing, where), None, lambda: [None] * len(series)
         )
     if dtype.is_numeric():
-        return Column(name, "number", lambda: _numbers_of(series), lambda: _number_labels(series, where))
+        return Column(name, "number", lambda: _numbers_of(series, dtype), lambda: _number_labels(series, where))
     if dtype == nw.Boolean:
         return Column(name, "truth", lambda: _truths_of(series), lambda: encode_array(_truths_of(series), where))
     if dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -456,16 +456,17 @@ def _is_unknown(series: Any) -> bool:
         return False
     if series.null_count() == len(series):
         return True
-    return bool(series.dtype.is_float()) and bool(np.isnan(_numbers_of(series)).all())
+    return bool(series.dtype.is_float()) and bool(np.isnan(_numbers_of(series, series.dtype)).all())
 
 
 def _number_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
     """Numbers as labels; whole ones with gaps between them are not taken through floats, which would round them."""
-    if series.dtype.is_decimal():
+    dtype = series.dtype
+    if dtype.is_decimal():
         return _decimal_labels(series, where)
-    if series.dtype.is_integer() and (_is_wide(series) or series.to_numpy().dtype.kind not in "iu"):
+    if dtype.is_integer() and (_is_wide(dtype) or series.to_numpy().dtype.kind not in "iu"):
         return encode_objects(series.to_list(), where)
-    return encode_array(_numbers_of(series), where)
+    return encode_array(_numbers_of(series, dtype), where)
 
 
 def _decimal_labels(series: Any, where: str) -> tuple[IntArray, list[Label]]:
@@ -484,15 +485,15 @@ def _as_number(cell: Any) -> int | float:
     return int(cell) if cell == int(cell) else float(cell)
 
 
-def _is_wide(series: Any) -> bool:
-    """Whether the column holds integers of 128 bits, which NumPy does not have."""
+def _is_wide(dtype: Any) -> bool:
+    """Whether a column holds integers of 128 bits, which NumPy does not have."""
     import narwhals as nw
 
-    return series.dtype in (nw.Int128, nw.UInt128)
+    return dtype in (nw.Int128, nw.UInt128)
 
 
-def _numbers_of(series: Any) -> AnyArray:
-    if not _is_wide(series):
+def _numbers_of(series: Any, dtype: Any) -> AnyArray:
+    if not _is_wide(dtype):
         values: AnyArray = series.to_numpy()
         if values.dtype.kind in "biuf":
             return values

@@ -125,6 +125,10 @@ class Table:
         """Codes (-1: missing) and the labels they stand for, of one whole column."""
         raise NotImplementedError  # pragma: no cover
 
+    def coded(self, position: int) -> tuple[IntArray, list[Label]]:
+        """The same with codes as they are stored, in integers of any width."""
+        return self.labels(position)
+
     def declared(self, position: int) -> tuple[Label, ...] | None:
         """The values that a column's type declares, used or not; None if it declares none."""
         return (False, True) if self.kind(position) == "truth" else None

@@ -33,6 +33,7 @@ from naively.errors import InputError, InputTypeError, SchemaError, listed, warn
 from naively.typing import AnyArray, FloatArray, IntArray
 
 _DIRECT_RANGE = 1 << 20
+_LARGEST_SIGNED = np.iinfo(np.int64).max - 1
 _FIRST_LABELS = 1 << 12
 """So many labels are looked at first: they show all classes, unless one is rare."""
 
@@ -148,23 +149,20 @@ def _encoded_integers(values: AnyArray) -> tuple[AnyArray, IntArray]:
         classes, codes = np.unique(values, return_inverse=True)
         return classes, codes.astype(np.int64, copy=False)
     low, high = int(values.min()), int(values.max())
-    if high - low >= min(_DIRECT_RANGE, 4 * len(values) + 1024):
+    if high - low >= min(_DIRECT_RANGE, 4 * len(values) + 1024) or high > _LARGEST_SIGNED:
         classes, codes = np.unique(values, return_inverse=True)
         return classes, codes.astype(np.int64, copy=False)
-    # The difference of two narrow signed integers may not fit one.
-    wide = values if values.dtype.kind == "u" else values.astype(np.int64, copy=False)
-    first = wide.dtype.type(low)
-    shifted = (wide - first).astype(np.int64, copy=False)
+    codes = values.astype(np.int64)
+    if low:
+        codes -= low
     present = np.zeros(high - low + 1, dtype=bool)
-    present[shifted[:_FIRST_LABELS]] = True
-    if not present.all():
-        present[shifted] = True
-    found = np.flatnonzero(present)
-    classes = (found.astype(wide.dtype) + first).astype(values.dtype)
-    if len(found) == high - low + 1:
-        return classes, shifted
-    numbering = np.cumsum(present) - 1
-    return classes, numbering[shifted]
+    present[codes[:_FIRST_LABELS]] = True
+    if np.count_nonzero(present) < len(present):
+        present[codes] = True
+    classes = np.arange(low, high + 1)
+    if np.count_nonzero(present) < len(present):
+        classes, codes = classes[present], (np.cumsum(present) - 1)[codes]
+    return classes.astype(values.dtype, copy=False), codes
 
 
 def _encoded_floats(values: AnyArray) -> tuple[AnyArray, IntArray]:

@@ -54,7 +54,8 @@ def _works() -> dict[str, Callable[[], Any]]:
     random = np.random.default_rng(0)
     numbers = random.normal(size=(N_ROWS, 4))
     codes = random.integers(0, 5, (N_ROWS, 4))
-    labels = {"a": random.choice(list("xyz"), N_ROWS), "n": numbers[:, 0], "k": codes[:, 0]}
+    a, b = random.choice(list("xyz"), (2, N_ROWS))  # several columns of labels are counted together
+    labels = {"a": a, "b": b, "n": numbers[:, 0], "k": codes[:, 0]}
     prose = {"t": [" ".join(random.choice(["one", "two", "trois", "vier", "cinque"], 12)) for _ in range(N_ROWS)]}
     y = (numbers[:, 0] > 0).astype(int)
     weights = random.uniform(0.5, 2.0, N_ROWS)

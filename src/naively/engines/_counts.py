@@ -29,6 +29,9 @@ BYTE_VALUES = 256
 COUNTED_TYPES = (np.uint8, np.int64)
 """Whole numbers of these types are counted where they are."""
 
+ENCODED_AT_ONCE = 16
+"""So many columns are encoded at a time: what is held of them is bounded."""
+
 LIMITS = np.iinfo(np.int64)
 
 
@@ -53,9 +56,10 @@ def count_categories(
             window = range(first, first + width)
             labels[place] = [bool(value) for value in window] if kinds[place] == "truth" else list(window)
             tables[place] = table
-    counted = in_order(lambda place: _labelled(rows, int(positions[place])), by_label, rows.n_threads)
-    for place, (column_labels, table) in zip(by_label, counted, strict=True):
-        labels[place], tables[place] = column_labels, table
+    for start in range(0, len(by_label), ENCODED_AT_ONCE):
+        group = by_label[start : start + ENCODED_AT_ONCE]
+        for place, (column_labels, table) in zip(group, _labelled(rows, positions[group].tolist()), strict=True):
+            labels[place], tables[place] = column_labels, table
     return Counts.of_tables(names, labels, tables)
 
 
@@ -159,9 +163,43 @@ def _counted_bytes(
 # -- labels ---------------------------------------------------------------------------------------------------------
 
 
-def _labelled(rows: Rows, position: int) -> tuple[list[Label], Sum]:
-    """The labels of one column and their table (classes, labels)."""
-    codes, labels = rows.table.labels(position)
+Coded = tuple[IntArray, list[Label]]
+"""The codes of a column, in integers of any width, and the labels that they stand for."""
+
+
+def _labelled(rows: Rows, positions: list[int]) -> list[tuple[list[Label], Sum]]:
+    """The labels of some columns and their tables (classes, labels)."""
+    coded = list(in_order(rows.table.coded, positions, rows.n_threads))
+    room = LARGEST_WINDOW_BYTES // (8 * rows.n_classes * len(coded))
+    small = [place for place, (_, labels) in enumerate(coded) if len(labels) < min(BYTE_VALUES, room)]
+    large = [place for place in range(len(coded)) if place not in small]
+    tables = dict(zip(small, _tables_of_few(rows, [coded[place] for place in small]), strict=True))
+    counted = in_order(lambda place: _table_of_many(rows, positions[place], coded[place]), large, rows.n_threads)
+    tables.update(zip(large, counted, strict=True))
+    return [(labels, tables[place]) for place, (_, labels) in enumerate(coded)]
+
+
+def _tables_of_few(rows: Rows, coded: list[Coded]) -> list[Sum]:
+    """The tables of columns whose codes fit a byte, which are counted together."""
+    if not coded:
+        return []
+    width = max(len(labels) for _, labels in coded) + 1
+
+    def read(piece: slice) -> AnyArray:
+        block = np.empty((len(coded), piece.stop - piece.start), dtype=np.uint8)
+        for cells, (codes, _) in zip(block, coded, strict=True):
+            np.copyto(cells, codes[piece], casting="unsafe")  # the code of the missing becomes the largest byte
+        return block.T
+
+    zeros = np.zeros(len(coded), dtype=np.int64)
+    offset = width * np.arange(len(coded))
+    cells = _value_sums(rows, read, zeros, zeros + (width - 1), offset, rows.n_threads)
+    return [cells[:, start : start + len(labels)] for start, (_, labels) in zip(offset.tolist(), coded, strict=True)]
+
+
+def _table_of_many(rows: Rows, position: int, coded: Coded) -> Sum:
+    """The table of one column."""
+    codes, labels = coded
     need = 8 * rows.n_classes * (len(labels) + 1)
     if need > LARGEST_TABLE_BYTES:
         raise InputError(
@@ -173,7 +211,7 @@ def _labelled(rows: Rows, position: int) -> tuple[list[Label], Sum]:
     cells = _value_sums(
         rows, lambda piece: codes[piece, None].astype(np.int64, copy=False), zero, size, zero, n_threads=1
     )
-    return labels, cells[:, : len(labels)]
+    return cells[:, : len(labels)]
 
 
 # -- both -----------------------------------------------------------------------------------------------------------
@@ -182,7 +220,7 @@ def _labelled(rows: Rows, position: int) -> tuple[list[Label], Sum]:
 @with_reference
 def _value_sums(
     rows: Rows,
-    read: Callable[[slice], IntArray],
+    read: Callable[[slice], AnyArray],
     low: IntArray,
     size: IntArray,
     offset: IntArray,
@@ -207,7 +245,7 @@ Layout = tuple[IntArray, IntArray, IntArray]
 
 
 def _reference_sums(
-    rows: Rows, chunk: slice, read: Callable[[slice], IntArray], layout: Layout, shape: tuple[int, int]
+    rows: Rows, chunk: slice, read: Callable[[slice], AnyArray], layout: Layout, shape: tuple[int, int]
 ) -> Sum:
     if rows.weights is not None:
         return reference.value_weights(read(chunk), rows.codes[chunk], rows.weights[chunk], *layout, shape)
@@ -217,17 +255,22 @@ def _reference_sums(
 
 
 def _compiled_sums(
-    rows: Rows, chunk: slice, read: Callable[[slice], IntArray], layout: Layout, shape: tuple[int, int]
+    rows: Rows, chunk: slice, read: Callable[[slice], AnyArray], layout: Layout, shape: tuple[int, int]
 ) -> Sum:
-    from naively._kernels.counts import add_value_weights, count_values
+    from naively._kernels.counts import add_value_weights, count_bytes, count_values
 
     if rows.weights is None:
         counts = np.zeros(shape, dtype=np.int64)
         for piece in rows.blocks(chunk, len(layout[0])):
-            count_values(frozen(read(piece)), frozen(rows.codes[piece]), *layout, counts)
+            block, codes = read(piece), frozen(rows.codes[piece])
+            if block.dtype == np.uint8:  # columns side by side, with equal windows
+                block.setflags(write=False)
+                count_bytes(block, codes, int(layout[1][0]) + 1, counts)
+            else:
+                count_values(frozen(block), codes, *layout, counts)
         return Sum(counts.astype(np.float64))
     total, total_low = np.zeros(shape), np.zeros(shape)
     for piece in rows.blocks(chunk, len(layout[0])):
-        weights = frozen(rows.weights[piece])
-        add_value_weights(frozen(read(piece)), frozen(rows.codes[piece]), weights, *layout, total, total_low)
+        block, weights = read(piece).astype(np.int64, copy=False), frozen(rows.weights[piece])
+        add_value_weights(frozen(block), frozen(rows.codes[piece]), weights, *layout, total, total_low)
     return Sum.of_parts(total, total_low)

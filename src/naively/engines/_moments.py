@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from naively._kernels import frozen, reference, repays_compiler, with_reference
+from naively._kernels import frozen, kernel_of, reference, repays_compiler, with_reference
 from naively._table.table import ArrayTable, SparseTable, with_data
 from naively.engines._rows import CHUNK_ROWS, REFERENCE_CHUNK_CELLS, REFERENCE_CHUNK_ROWS, Rows
 from naively.engines._sparse import sparse_power_sums
 from naively.engines._threads import in_order
 from naively.errors import InputError
 from naively.statistics._moments import Moments
-from naively.statistics._sums import Sum
+from naively.statistics._sums import Sum, any_nonzero
 from naively.statistics.base import Summary
 from naively.typing import FloatArray, IntArray
 
@@ -32,7 +32,7 @@ def sum_powers(rows: Rows, names: tuple[str, ...], positions: IntArray, summary:
     chosen = rows.all_or(positions)
     sums = _sparse_sums(rows, chosen, summary) if sparse else _dense_sums(rows, len(names), chosen, summary)
     total, square, absent = sums
-    if not total.is_finite() or (summary.squares and not square.is_finite()):
+    if not (square if summary.squares else total).is_finite():  # squares are the first to overflow
         _refuse_infinite(rows, chosen, total, square)
     observed = _observed(rows.class_weight, total.shape, absent) if summary.observed else None
     log = _log_sums(rows, positions, summary) if summary.logs else None
@@ -62,19 +62,19 @@ def _observed(class_weight: Sum, shape: tuple[int, ...], absent: Sum | None) -> 
 @with_reference
 def _dense_sums(rows: Rows, n_columns: int, positions: IntArray | None, summary: Summary) -> Sums:
     compiled = repays_compiler(rows.table.n_rows * n_columns)
-    few_rows = min(REFERENCE_CHUNK_ROWS, max(REFERENCE_CHUNK_CELLS // max(n_columns, 1), 1))
+    few_rows = min(REFERENCE_CHUNK_ROWS, max(REFERENCE_CHUNK_CELLS // max(n_columns, 1), 4 * rows.n_classes))
     chunk_rows = max(CHUNK_ROWS, 128 * rows.n_classes) if compiled else few_rows
     of_chunk = _compiled_sums if compiled else _reference_sums
-    total = square = absent = None
     parts = in_order(lambda chunk: of_chunk(rows, chunk, positions, summary), rows.chunks(chunk_rows), rows.n_threads)
+    return reduce(lambda left, right: _both(left, right, summary.squares), parts)
+
+
+def _both(left: Sums, right: Sums, squares: bool) -> Sums:
+    """The sums of the rows of both; the squares, where they are not wanted, of the first alone."""
     with np.errstate(over="ignore", invalid="ignore"):
-        for part_total, part_square, part_absent in parts:
-            total = part_total if total is None else total + part_total
-            square = part_square if square is None or not summary.squares else square + part_square
-            if part_absent is not None:
-                absent = part_absent if absent is None else absent + part_absent
-    assert total is not None
-    assert square is not None
+        total = left[0] + right[0]
+        square = left[1] + right[1] if squares else left[1]
+        absent = left[2] + right[2] if left[2] is not None and right[2] is not None else left[2] or right[2]
     return total, square, absent
 
 
@@ -94,9 +94,9 @@ def _compiled_sums(rows: Rows, chunk: slice, positions: IntArray | None, summary
     else:
         _add_weighted(rows, chunk, positions, summary, sums, (absent, absent_low))
     return (
-        Sum(sums[0], sums[1] if sums[1].any() else None),
-        Sum(sums[2], sums[3] if sums[3].any() else None),
-        Sum.of_parts(absent, absent_low) if absent.any() else None,
+        Sum(sums[0], sums[1] if any_nonzero(sums[1]) else None),
+        Sum(sums[2], sums[3] if any_nonzero(sums[3]) else None),
+        Sum.of_parts(absent, absent_low) if any_nonzero(absent) else None,
     )
 
 
@@ -104,8 +104,7 @@ def _add_plain(
     rows: Rows, chunk: slice, positions: IntArray | None, summary: Summary, sums: FloatArray, absent: FloatArray
 ) -> None:
     """Add the rows of a chunk where they lie in memory."""
-    from naively._kernels.moments import add_power_sums
-
+    add_power_sums = kernel_of("moments", "add_power_sums")
     for piece in rows.blocks(chunk, sums.shape[2], PIECE_CELLS):
         if summary.nonnegative or summary.above is not None or summary.unlike is not None:
             cells = ArrayTable(_numbers(rows, piece, positions, summary)).cells(None, slice(None))

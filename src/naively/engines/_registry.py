@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._common.by_label import is_pandas_frame
 from naively._table.table import Table
 from naively.engines._dask import DaskSource
 from naively.engines._files import FilesSource
@@ -58,7 +59,7 @@ def source_of(X: Any, y: Any = None) -> Source | None:
     >>> source_of(iter([([[1.0]], ["a"])])).name
     'iterator'
     """
-    if isinstance(X, (np.ndarray, Table)):
+    if isinstance(X, (np.ndarray, Table)) or is_pandas_frame(X):
         return None
     if isinstance(X, Source):
         return X

@@ -17,8 +17,8 @@ CHUNK_ROWS = 1 << 16
 REFERENCE_CHUNK_ROWS = 1 << 13
 """The number of rows in a chunk for the NumPy references, which hold several copies of it."""
 
-REFERENCE_CHUNK_CELLS = 1 << 19
-"""And of cells, where a table has very many columns."""
+REFERENCE_CHUNK_CELLS = 1 << 13
+"""And of cells where sums are taken: the copies, of which there are some twenty, stay in cache."""
 
 BLOCK_CELLS = 1 << 18
 """A block of so many cells is converted and counted while it is in cache."""
@@ -63,5 +63,6 @@ class Rows:
 
     def all_or(self, positions: IntArray) -> IntArray | None:
         """None, for "all columns as they are", where the positions say just that: reading is then free of copies."""
-        everything = len(positions) == self.table.n_columns and bool((positions == np.arange(len(positions))).all())
-        return None if everything else positions
+        if len(positions) != self.table.n_columns or np.count_nonzero(positions - np.arange(len(positions))):
+            return positions
+        return None

@@ -168,13 +168,13 @@ class Moments(Statistic):
         self._refuse_impossible(bad)
 
     def refuse_overflow(self) -> None:
-        for part in (self.total, self.square):
-            if part is not None and not part.is_finite():
-                place = int(np.argwhere(~np.isfinite(part.high + part.low_or_zero))[0][1])
-                raise InputError(
-                    f"The sums of column {self.columns[place]!r} become too large for a float64. Rescale the column "
-                    "to within 1e150."
-                )
+        part = self.total if self.square is None else self.square  # squares are the first to overflow
+        if not part.is_finite():
+            place = int(np.argwhere(~np.isfinite(part.high + part.low_or_zero))[0][1])
+            raise InputError(
+                f"The sums of column {self.columns[place]!r} become too large for a float64. Rescale the column "
+                "to within 1e150."
+            )
 
     def _refuse_where(self, bad: Any, what: str) -> None:
         if np.any(bad):

@@ -145,6 +145,8 @@ class Statistics(Result):
 
     def _kept_with(self, other: Statistics) -> KeptRows | None:
         """The sample of both; none if one of them has rows but kept none."""
+        if self.kept is None and other.kept is None:
+            return None
         if not self.class_weight.high.any() or not other.class_weight.high.any():
             return self.kept if self.class_weight.high.any() else other.kept
         return None if self.kept is None or other.kept is None else self.kept + other.kept
@@ -160,7 +162,7 @@ class Statistics(Result):
     def without_empty_classes(self) -> Statistics:
         """The statistics without the classes that no row has (any more)."""
         present = self.class_weight.high > 0
-        if present.all():
+        if np.count_nonzero(present) == len(present):
             return self
         positions = np.where(present, np.cumsum(present) - 1, -1)
         return self._renumbered(positions, self.classes[present])
@@ -224,10 +226,11 @@ def merged_classes(first: AnyArray, second: AnyArray) -> AnyArray:
 
 
 def same_classes(first: AnyArray, second: AnyArray) -> bool:
-    """Whether two arrays hold the same labels; of two types they are compared as Python numbers, without rounding."""
-    if first is second or first.dtype == second.dtype:
-        return bool(first is second or np.array_equal(first, second))
-    return bool(first.tolist() == second.tolist())
+    """Whether two arrays hold the same labels; as Python's, which are compared without rounding, whatever their types.
+
+    Of a few classes that takes no longer than to ask for their types.
+    """
+    return first is second or bool(first.tolist() == second.tolist())
 
 
 def _number_type(first: AnyArray, second: AnyArray) -> Any:

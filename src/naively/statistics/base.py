@@ -78,6 +78,11 @@ class Summary:
         return column in self.labels and (not self.cuts or self.cuts[self.labels.index(column)] is None)
 
     @property
+    def takes_all_numbers(self) -> bool:
+        """Whether the statistics refuse no finite number, unless its square is too large."""
+        return self.kind in ("moments", "histogram") and not self.nonnegative and not self.logs
+
+    @property
     def of_texts(self) -> bool:
         """Whether the statistics are those of texts."""
         return self.view is not None
