@@ -18,7 +18,7 @@ from naively.errors import InputError
 from naively.statistics._counts import Counts
 from naively.statistics._sums import Sum
 from naively.statistics.base import Summary
-from naively.typing import IntArray, Label
+from naively.typing import AnyArray, IntArray, Label
 
 LARGEST_TABLE_BYTES = 4 << 30
 LARGEST_WINDOW_BYTES = 64 << 20
