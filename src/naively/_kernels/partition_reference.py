@@ -21,14 +21,19 @@ def grow(
     codes: AnyArray,
     n_labels: IntArray,
     signs: IntArray,
-    gradient: FloatArray,
-    stiffness: FloatArray,
+    outputs: IntArray,
+    gradient: IntArray,
+    stiffness: IntArray,
+    weights: FloatArray,
     draws: FloatArray,
     ridge: float,
     least_rows: int,
     column: IntArray,
     place: IntArray,
-    cells: IntArray,
+    cells: AnyArray,
+    pulls: IntArray,
+    stiffs: IntArray,
+    totals: FloatArray,
 ) -> None:
     """Cut rows into cells: each node of a level, at once, where the loss of its rows falls most by a Newton step.
 
@@ -37,14 +42,17 @@ def grow(
 
     Parameters
     ----------
-    codes : unsigned ndarray (rows, columns)
+    codes : unsigned ndarray (columns, rows)
         Ranks of numbers, and labels; what is no label stands behind the last of them. Numbers come first.
     n_labels : ndarray (columns,)
         How many labels a column has, 0 for numbers.
     signs : ndarray (columns,)
         1 or -1 where the step of the one output must not fall or rise with the number, else 0.
-    gradient, stiffness : ndarray (rows, outputs)
-        First and second derivatives of the loss, times weights: whole numbers.
+    outputs : ndarray (outputs,)
+        The classes for which rows are cut.
+    gradient, stiffness : int64 ndarray (classes, rows)
+        First and second derivatives of the loss, times weights, in whole units.
+    weights : ndarray (rows,)
     draws : ndarray (nodes, columns)
         Random numbers from 0 up to 1.
     ridge : float
@@ -54,9 +62,34 @@ def grow(
     column, place : int64 ndarray (nodes,)
         Result: the column that each node asks for, or -1; and the highest rank that goes left, or the label that goes
         right.
-    cells : int64 ndarray (rows,)
+    cells : uint8 ndarray (rows,)
         Result: the node in which each row ends.
+    pulls, stiffs : int64 ndarray (classes, nodes)
+        Result: the sums of the derivatives in each cell. Those of other nodes are left as they are.
+    totals : ndarray (nodes,)
+        Result: the same of the weights.
     """
+    _cut(codes, n_labels, signs, gradient[outputs], stiffness[outputs], draws, ridge, least_rows, column, place, cells)
+    there, of_row = np.unique(cells, return_inverse=True)
+    totals[there] = np.bincount(of_row, weights, len(there))
+    for sums, values in ((pulls, gradient), (stiffs, stiffness)):
+        for label, of_class in enumerate(values):
+            sums[label, there] = np.bincount(of_row, of_class, len(there))
+
+
+def _cut(
+    codes: AnyArray,
+    n_labels: IntArray,
+    signs: IntArray,
+    gradient: IntArray,
+    stiffness: IntArray,
+    draws: FloatArray,
+    ridge: float,
+    least_rows: int,
+    column: IntArray,
+    place: IntArray,
+    cells: AnyArray,
+) -> None:
     bins = np.maximum(n_labels, 1)
     first_bin = np.concatenate([[0], np.cumsum(bins)])
     of_bin = np.repeat(np.arange(len(bins)), bins)
@@ -69,8 +102,9 @@ def grow(
             return
         order = rows[np.argsort(cells[rows], kind="stable")]
         nodes, starts = np.unique(cells[order], return_index=True)
+        nodes = nodes.astype(np.int64)
         sizes = np.diff(np.append(starts, len(order)))
-        table, at = codes[order].astype(np.int64), np.repeat(np.arange(len(nodes)), sizes)
+        table, at = codes[:, order].T.astype(np.int64), np.repeat(np.arange(len(nodes)), sizes)
         lowest, highest = (extreme.reduceat(table, starts, axis=0) for extreme in (np.minimum, np.maximum))
         cuts = lowest + (draws[nodes] * (highest - lowest)).astype(np.int64)
         counted = np.where(is_number, table <= cuts[at], table < bins)
@@ -80,9 +114,11 @@ def grow(
         rows_inside = _sums(np.ones(len(taken)), into, shape)
         allowed = np.minimum(rows_inside, sizes[:, None] - rows_inside) >= least_rows
         gain, whole = np.zeros(rows_inside.shape), np.zeros(len(nodes))
-        for pulls, stiffs in zip(gradient.T, stiffness.T, strict=True):
+        for pulls, stiffs in zip(gradient, stiffness, strict=True):
             pull, stiff = (_sums(values[taken], into, shape) for values in (pulls, stiffs))
-            total, total_stiff = (np.add.reduceat(values[order], starts) for values in (pulls, stiffs))
+            total, total_stiff = (
+                np.add.reduceat(values[order].astype(np.float64), starts) for values in (pulls, stiffs)
+            )
             whole += total * total / (total_stiff + ridge)
             other, other_stiff = total[:, None] - pull, total_stiff[:, None] - stiff
             step, other_step = pull / (stiff + ridge), other / (other_stiff + ridge)
@@ -115,51 +151,61 @@ def ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray,
     ----------
     codes, n_labels, column, place
         As `grow` takes and gives them.
-    cells : int64 ndarray (rows,)
+    cells : uint8 ndarray (rows,)
         Result.
     """
     cells[:] = 0
     goes_on = np.arange(len(cells))
     while len(goes_on := goes_on[column[cells[goes_on]] >= 0]):
         nodes = cells[goes_on]
-        answers, wanted = codes[goes_on, column[nodes]].astype(np.int64), place[nodes]
+        answers, wanted = codes[column[nodes], goes_on].astype(np.int64), place[nodes]
         is_right = np.where(n_labels[column[nodes]] == 0, answers > wanted, answers == wanted)
         cells[goes_on] = 2 * nodes + 1 + is_right
 
 
-def derivatives(
-    exponentials: FloatArray, target: IntArray, units: FloatArray, gradient: FloatArray, stiffness: FloatArray
-) -> None:
-    """The derivatives of the log-loss of each row by the score of each class, rounded to whole numbers.
+def add_steps(scores: FloatArray, steps: FloatArray, cells: AnyArray, shifted: FloatArray, highest: FloatArray) -> None:
+    """Add what cells say to the scores of the rows in them.
 
     Parameters
     ----------
-    exponentials : ndarray (classes, rows)
+    scores : ndarray (classes, rows)
+        Changed.
+    steps : ndarray (classes, cells)
+    cells : ndarray (rows,)
+    shifted : ndarray (classes, rows)
+        Result: the scores less the highest of each row.
+    highest : ndarray (rows,)
+        Result: the highest score of each row.
+    """
+    scores += steps[:, cells]
+    np.max(scores, axis=0, out=highest)
+    np.subtract(scores, highest, out=shifted)
+
+
+def derivatives(
+    exponentials: FloatArray,
+    target: IntArray,
+    units: FloatArray,
+    totals: FloatArray,
+    gradient: IntArray,
+    stiffness: IntArray,
+) -> None:
+    """The derivatives of the log-loss of the first rows by the score of each class, rounded to whole numbers.
+
+    Parameters
+    ----------
+    exponentials : ndarray (classes, all rows)
         Of the scores less the highest of each row.
     target : ndarray (rows,)
     units : ndarray (rows,)
         What the rows weigh, in the units that are counted.
-    gradient, stiffness : ndarray (classes, rows)
+    totals : ndarray (all rows,)
+        Result: the sum of the exponentials.
+    gradient, stiffness : int64 ndarray (classes, rows)
         Results: first derivatives, with the sign turned, and second ones.
     """
-    np.divide(exponentials, exponentials.sum(axis=0), out=gradient)
-    np.subtract(1.0, gradient, out=stiffness)
-    stiffness *= gradient
-    stiffness *= units
-    np.negative(gradient, out=gradient)
-    gradient[target, np.arange(len(target))] += 1.0
-    gradient *= units
-    for values in (gradient, stiffness):
-        values += TO_WHOLE
-        values -= TO_WHOLE
-
-
-def add_effects(scores: FloatArray, effects: FloatArray, cells: IntArray) -> None:
-    """Add the effects of cells (classes, cells) to the scores of the rows in them (classes, rows)."""
-    scores += effects[:, cells]
-
-
-def cell_sums(cells: IntArray, values: FloatArray, sums: FloatArray) -> None:
-    """Add the values of rows (classes, rows) to the sums of their cells (classes, cells)."""
-    for label, of_rows in enumerate(values):
-        sums[label] += np.bincount(cells, of_rows, sums.shape[1])
+    np.sum(exponentials, axis=0, out=totals)
+    proba = exponentials[:, : len(target)] * (1.0 / totals[: len(target)])
+    own = np.arange(len(proba))[:, None] == target
+    gradient[:] = ((own - proba) * units + TO_WHOLE) - TO_WHOLE
+    stiffness[:] = ((1.0 - proba) * proba * units + TO_WHOLE) - TO_WHOLE

@@ -10,16 +10,17 @@ those of its group.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 
 from naively._kernels import kernel_of, partition_reference, repays_compiler, with_reference
+from naively._weighing.partitions import Partition, trees_of
 from naively._weighing.softmax import log_loss
 from naively._weighing.terms import Column
-from naively._weighing.trees import NOT_MONOTONE, Features, Trees, TreeTable, joined_trees, monotone_values
+from naively._weighing.trees import NOT_MONOTONE, Features, Trees, TreeTable, side_by_side
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -35,6 +36,8 @@ ROUNDS_TO_DOUBLE = 100
 
 DEPTH = 4
 """How often a row is asked at most: a partition has 2 ** DEPTH cells."""
+
+N_NODES = 2 ** (DEPTH + 1) - 1
 
 LEAST_ROWS_OF_A_CELL = 3
 RIDGE = 1.0
@@ -151,13 +154,12 @@ def fit_partitions(
             break
     if first - best < LEAST_GAIN_OF_ALL:
         return None, start
-    corrected = start.copy()
+    corrected, parts = start.copy(), list[Trees]()
     for group in groups:
-        asked = table.ranks[group.held_out].astype(np.float64)
-        corrected[group.held_out] += total_steps(joined_trees(group.partitions[:n_rounds]), asked)
-    share = 1.0 / len(groups)
-    every = [(tree, share * effects) for group in groups for tree, effects in group.partitions[:n_rounds]]
-    return features.cut_numbers(joined_trees(every)), corrected
+        parts.append(trees_of(group.partitions[:n_rounds], features, table.n_labels))
+        corrected[group.held_out] += total_steps(parts[-1], table.ranks[group.held_out].astype(np.float64))
+    trees = side_by_side(parts)
+    return features.cut_numbers(replace(trees, values=trees.values / np.float32(len(groups)))), corrected
 
 
 def total_steps(trees: Trees, features: FloatArray) -> FloatArray:
@@ -204,148 +206,78 @@ class _Group:
         start: FloatArray,
         monotone: Mapping[int, int],
     ):
-        self.held_out, self.partitions = held_out, list[tuple[Any, FloatArray]]()
-        self._features, self._signs, self._n_labels = features, features.signs(monotone), table.n_labels
-        self._random, self._n_nodes = np.random.RandomState(fold), 2 ** (DEPTH + 1) - 1
-        learnt = ~held_out
-        self._learnt, self._asked = table.codes[learnt], table.codes[held_out]
-        self._target = target[learnt]
+        self.held_out, self.partitions = held_out, list[Partition]()
+        self._features, self._n_labels = features, table.n_labels
+        self._signs, self._random = features.signs(monotone), np.random.RandomState(fold)
+        learnt, n_classes = ~held_out, start.shape[1]
+        self._learnt, self._asked = (np.ascontiguousarray(table.codes[rows].T) for rows in (learnt, held_out))
+        self._target, self._asked_target, self._asked_weights = target[learnt], target[held_out], weights[held_out]
         self._weights = weights[learnt].astype(np.float32).astype(np.float64)  # equal ones to the last bit
-        self._scores, self._asked_scores = start[learnt].T.copy(), start[held_out].T.copy()
-        self._exponentials, self._gradient, self._stiffness = np.empty((3, *self._scores.shape))  # written anew
-        self._asked_target, self._asked_weights = target[held_out], weights[held_out]
+        self._units = UNIT * self._weights
+        # Learnt rows come first in what is known of all rows.
+        self._scores = np.concatenate([start[learnt], start[held_out]]).T.copy()
+        n_rows, n_learnt = self._scores.shape[1], len(self._target)
+        self._gradient, self._stiffness = np.empty((2, n_classes, n_learnt), dtype=np.int64)
+        self._exponentials, self._highest, self._totals = np.empty_like(self._scores), *np.empty((2, n_rows))
+        self._cells = np.zeros(n_rows, dtype=np.uint8)
+        self._add(np.zeros((n_classes, 1)))
 
     def loss_of_next(self) -> float:
         """Add a partition; the log-loss of the rows that are held out."""
-        gradient, stiffness = self._derivatives()
-        cuts, cells = self._cut(gradient, stiffness)
-        tree, effects = self._tree(cuts, cells, gradient, stiffness)
-        self.partitions.append((tree, effects[:, tree.numbers].T))
-        _add_effects(self._scores, effects, cells)
-        _add_effects(self._asked_scores, effects, _ends(self._asked, self._n_labels, cuts))
-        return log_loss(log_softmax(self._asked_scores, axis=0).T, self._asked_target, self._asked_weights)
+        partition = self._next()
+        self.partitions.append(partition)
+        _ends(self._asked, self._n_labels, partition.column, partition.place, self._cells[len(self._target) :])
+        self._add(partition.steps)
+        return self._asked_loss()
 
-    def _derivatives(self) -> tuple[FloatArray, FloatArray]:
-        """Of the log-loss of each row by the score of each class (classes, rows), whole numbers of units."""
-        np.subtract(self._scores, self._scores.max(axis=0), out=self._exponentials)
+    def _add(self, steps: FloatArray) -> None:
+        """Add the steps of cells (classes, cells) to the scores of the rows in them, and derive the log-loss anew."""
+        _add_steps(self._scores, steps, self._cells, self._exponentials, self._highest)
         np.exp(self._exponentials, out=self._exponentials)
-        _derive(self._exponentials, self._target, UNIT * self._weights, self._gradient, self._stiffness)
-        return self._gradient, self._stiffness
+        _derive(self._exponentials, self._target, self._units, self._totals, self._gradient, self._stiffness)
 
-    def _cut(self, gradient: FloatArray, stiffness: FloatArray) -> tuple[Cuts, IntArray]:
-        """The next partition: what its nodes ask, and where the learnt rows end."""
-        n_columns, random = self._learnt.shape[1], self._random
+    def _asked_loss(self) -> float:
+        n_learnt = len(self._target)
+        own = self._scores[self._asked_target, np.arange(n_learnt, len(self._highest))]
+        return float(self._asked_weights @ (np.log(self._totals[n_learnt:]) + self._highest[n_learnt:] - own))
+
+    def _next(self) -> Partition:
+        """The next partition; where the learnt rows end is put into their cells."""
+        n_columns, n_classes = len(self._learnt), len(self._gradient)
         n_chosen = max(1, round(SHARE_OF_COLUMNS * n_columns))
-        chosen = np.sort(random.permutation(n_columns)[:n_chosen])
-        labels_last = np.argsort(self._n_labels[chosen] > 0, kind="stable")  # as the kernel wants them
-        chosen = chosen[labels_last]
-        draws = random.random_sample((self._n_nodes, n_chosen))
-        outputs = _largest_classes(gradient)
-        cuts, cells = _grown(
-            self._learnt[:, chosen],
+        chosen = np.sort(self._random.permutation(n_columns)[:n_chosen])
+        chosen = chosen[np.argsort(self._n_labels[chosen] > 0, kind="stable")]  # labels last, as the kernel wants them
+        draws = self._random.random_sample((N_NODES, n_chosen))
+        column, place = np.full(N_NODES, -1, dtype=np.int64), np.zeros(N_NODES, dtype=np.int64)
+        pulls, stiffs = np.zeros((2, n_classes, N_NODES), dtype=np.int64)
+        totals = np.zeros(N_NODES)
+        _grow(
+            self._learnt[chosen],
             self._n_labels[chosen],
             self._signs[self._features.first_of_columns[chosen]],
-            gradient[outputs].T,
-            stiffness[outputs].T,
+            _largest_classes(self._gradient),
+            self._gradient,
+            self._stiffness,
+            self._weights,
             draws,
+            column,
+            place,
+            self._cells[: len(self._target)],
+            pulls,
+            stiffs,
+            totals,
         )
-        return Cuts(np.where(cuts.column >= 0, chosen[cuts.column], -1), cuts.place), cells
-
-    def _tree(
-        self, cuts: Cuts, cells: IntArray, gradient: FloatArray, stiffness: FloatArray
-    ) -> tuple[Partition, FloatArray]:
-        """The partition as a tree, and what each of its nodes adds to each class (classes, nodes).
-
-        What a cell adds is a step; a node above it adds the mean of what lies below.
-        """
-        pulls, stiffs = (_cell_sums(cells, values, self._n_nodes) for values in (gradient, stiffness))
         share = STEP * (1.0 + len(self.partitions) / ROUNDS_TO_DOUBLE)
         steps = share * pulls / (stiffs + RIDGE * UNIT)
-        totals = np.bincount(cells, self._weights, self._n_nodes).astype(np.float64)
-        for node in np.flatnonzero(cuts.column >= 0)[::-1].tolist():
-            below = slice(2 * node + 1, 2 * node + 3)
-            totals[node] = totals[below].sum()
-            steps[:, node] = steps[:, below] @ totals[below] / totals[node]
-        tree = cuts.tree(self._features.first_of_columns, self._n_labels, totals)
-        if self._signs.any():
-            steps[:, tree.numbers] = monotone_values(tree, steps[:, tree.numbers].T, self._signs).T
-        return tree, steps
+        partition = Partition(np.where(column >= 0, chosen[column], -1), place, totals, steps)
+        return partition.monotone(self._features, self._signs) if self._signs.any() else partition
 
 
-@dataclass(frozen=True)
-class Cuts:
-    """What the nodes of a partition ask; see `naively._kernels.partition_reference.grow`.
-
-    Parameters
-    ----------
-    column, place : ndarray (nodes,)
-    """
-
-    column: IntArray
-    place: IntArray
-
-    def tree(self, first_of_columns: IntArray, n_labels: IntArray, totals: FloatArray) -> Partition:
-        """The nodes that there are, as a tree that asks for features.
-
-        Parameters
-        ----------
-        first_of_columns : ndarray (columns,)
-            The first feature of each column.
-        n_labels : ndarray (columns,)
-            How many labels each column has, 0 if numbers.
-        totals : ndarray (nodes,)
-            The weight of the rows in each node.
-        """
-        asks = self.column >= 0
-        there = np.zeros(len(asks), dtype=bool)
-        there[0] = True
-        inner = np.flatnonzero(asks)
-        there[2 * inner + 1] = there[2 * inner + 2] = True
-        numbers = np.flatnonzero(there)
-        number = np.cumsum(there) - 1
-        asks, column, place = asks[numbers], self.column[numbers], self.place[numbers]
-        is_label = n_labels[column] > 0
-        return Partition(
-            numbers,
-            np.where(asks, first_of_columns[column] + np.where(is_label, place, 0), -1),
-            np.where(asks, np.where(is_label, 0.5, place + 0.5), 0.0),
-            np.where(asks, number[np.where(asks, 2 * numbers + 1, 0)], -1),
-            np.where(asks, number[np.where(asks, 2 * numbers + 2, 0)], -1),
-            totals[numbers],
-        )
-
-
-@dataclass(frozen=True)
-class Partition:
-    """A small tree, with the attributes of those of scikit-learn.
-
-    Parameters
-    ----------
-    numbers : ndarray (nodes,)
-        Which of the nodes of a complete tree are there.
-    feature, threshold, children_left, children_right, weighted_n_node_samples : ndarray (nodes,)
-    """
-
-    numbers: IntArray
-    feature: IntArray
-    threshold: FloatArray
-    children_left: IntArray
-    children_right: IntArray
-    weighted_n_node_samples: FloatArray
-
-    @property
-    def node_count(self) -> int:
-        """How many nodes there are."""
-        return len(self.numbers)
-
-
-def _largest_classes(gradient: FloatArray) -> IntArray | slice:
+def _largest_classes(gradient: IntArray) -> IntArray:
     """The classes for which a partition is cut: one of two, which mirror each other, or those with most to gain."""
     n_classes = len(gradient)
-    if n_classes == 2:
-        return slice(1, 2)
     if n_classes <= MOST_OUTPUTS:
-        return slice(None)
+        return np.arange(n_classes == 2, n_classes)
     return np.sort(np.argsort(-np.abs(gradient).sum(axis=1), kind="stable")[:MOST_OUTPUTS])
 
 
@@ -354,48 +286,37 @@ def _kernel(name: str, n_cells: int) -> Any:
 
 
 @with_reference
-def _grown(
+def _grow(
     codes: AnyArray,
     n_labels: IntArray,
     signs: IntArray,
-    gradient: FloatArray,
-    stiffness: FloatArray,
+    outputs: IntArray,
+    gradient: IntArray,
+    stiffness: IntArray,
+    weights: FloatArray,
     draws: FloatArray,
-) -> tuple[Cuts, IntArray]:
-    """A partition of rows, and the node in which each ends; see `naively._kernels.partition_reference.grow`."""
-    column, place = np.full(len(draws), -1, dtype=np.int64), np.zeros(len(draws), dtype=np.int64)
-    cells = np.zeros(len(codes), dtype=np.int64)
-    codes, pulls, stiffs = (np.ascontiguousarray(part) for part in (codes, gradient, stiffness))
-    grow = _kernel("grow", codes.size)
-    grow(codes, n_labels, signs, pulls, stiffs, draws, RIDGE * UNIT, LEAST_ROWS_OF_A_CELL, column, place, cells)
-    return Cuts(column, place), cells
-
-
-@with_reference
-def _ends(codes: AnyArray, n_labels: IntArray, cuts: Cuts) -> IntArray:
-    """The node in which each row ends."""
-    cells = np.zeros(len(codes), dtype=np.int64)
-    _kernel("ends", len(codes))(codes, n_labels, cuts.column, cuts.place, cells)
-    return cells
-
-
-@with_reference
-def _derive(
-    exponentials: FloatArray, target: IntArray, units: FloatArray, gradient: FloatArray, stiffness: FloatArray
+    *results: AnyArray,
 ) -> None:
+    """Grow a partition of rows; see `naively._kernels.partition_reference.grow`."""
+    rows = codes, n_labels, signs, outputs, gradient, stiffness, weights
+    _kernel("grow", codes.size)(*rows, draws, RIDGE * UNIT, LEAST_ROWS_OF_A_CELL, *results)
+
+
+@with_reference
+def _ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray, cells: AnyArray) -> None:
+    """Find the node in which each row ends."""
+    _kernel("ends", len(cells))(codes, n_labels, column, place, cells)
+
+
+@with_reference
+def _add_steps(
+    scores: FloatArray, steps: FloatArray, cells: AnyArray, shifted: FloatArray, highest: FloatArray
+) -> None:
+    """Add steps to scores; see `naively._kernels.partition_reference.add_steps`."""
+    _kernel("add_steps", scores.size)(scores, steps, cells, shifted, highest)
+
+
+@with_reference
+def _derive(exponentials: FloatArray, target: IntArray, units: FloatArray, *results: AnyArray) -> None:
     """Write derivatives; see `naively._kernels.partition_reference.derivatives`."""
-    _kernel("derivatives", exponentials.size)(exponentials, target, units, gradient, stiffness)
-
-
-@with_reference
-def _add_effects(scores: FloatArray, effects: FloatArray, cells: IntArray) -> None:
-    """Add the effects of cells (classes, cells) to the scores of the rows in them (classes, rows)."""
-    _kernel("add_effects", scores.size)(scores, effects, cells)
-
-
-@with_reference
-def _cell_sums(cells: IntArray, values: FloatArray, n_nodes: int) -> FloatArray:
-    """The sums of values (classes, rows) in each node (classes, nodes)."""
-    sums = np.zeros((len(values), n_nodes))
-    _kernel("cell_sums", values.size)(cells, values, sums)
-    return sums
+    _kernel("derivatives", exponentials.size)(exponentials, target, units, *results)
