@@ -21,6 +21,9 @@ def grow(
     codes: AnyArray,
     n_labels: IntArray,
     signs: IntArray,
+    held_out_by: IntArray,
+    groups: IntArray,
+    chosen: IntArray,
     outputs: IntArray,
     gradient: IntArray,
     stiffness: IntArray,
@@ -35,10 +38,11 @@ def grow(
     stiffs: IntArray,
     totals: FloatArray,
 ) -> None:
-    """Cut rows into cells: each node of a level, at once, where the loss of its rows falls most by a Newton step.
+    """Cut rows into cells, for each group of partitions, which does not learn the rows that it holds out.
 
-    The nodes of a complete tree are numbered level by level; those next to node i are 2 i + 1 and 2 i + 2. Of a number
-    one cut is tried, drawn between the lowest and the highest of the node; of labels, each against all others.
+    Each node of a level is cut, at once, where the loss of its rows falls most by a Newton step. The nodes of a full
+    tree are numbered level by level; those next to node i are 2 i + 1 and 2 i + 2. Of a number one cut is tried, drawn
+    between the lowest and the highest of the node; of labels, each against all others.
 
     Parameters
     ----------
@@ -48,61 +52,74 @@ def grow(
         How many labels a column has, 0 for numbers.
     signs : ndarray (columns,)
         1 or -1 where the step of the one output must not fall or rise with the number, else 0.
-    outputs : ndarray (outputs,)
+    held_out_by : ndarray (rows,)
+        The group that does not learn the row.
+    groups : ndarray (groups,)
+        The groups to grow for; what follows has a part for each of them.
+    chosen : ndarray (groups, chosen)
+        The columns that may be cut, in their order.
+    outputs : ndarray (groups, outputs)
         The classes for which rows are cut.
-    gradient, stiffness : int64 ndarray (classes, rows)
+    gradient, stiffness : int64 ndarray (groups, classes, rows)
         First and second derivatives of the loss, times weights, in whole units.
     weights : ndarray (rows,)
-    draws : ndarray (nodes, columns)
+    draws : ndarray (groups, nodes, chosen)
         Random numbers from 0 up to 1.
     ridge : float
         What is added to the stiffness of a cell.
     least_rows : int
         Of a cell.
-    column, place : int64 ndarray (nodes,)
+    column, place : int64 ndarray (groups, nodes)
         Result: the column that each node asks for, or -1; and the highest rank that goes left, or the label that goes
         right.
-    cells : uint8 ndarray (rows,)
-        Result: the node in which each row ends.
-    pulls, stiffs : int64 ndarray (classes, nodes)
-        Result: the sums of the derivatives in each cell. Those of other nodes are left as they are.
-    totals : ndarray (nodes,)
+    cells : uint8 ndarray (groups, rows)
+        Result: the node in which each row ends, learnt or not.
+    pulls, stiffs : int64 ndarray (groups, classes, nodes)
+        Result: the sums of the derivatives of the learnt rows in each cell. Those of other nodes are left as they are.
+    totals : ndarray (groups, nodes)
         Result: the same of the weights.
     """
-    _cut(codes, n_labels, signs, gradient[outputs], stiffness[outputs], draws, ridge, least_rows, column, place, cells)
-    there, of_row = np.unique(cells, return_inverse=True)
-    totals[there] = np.bincount(of_row, weights, len(there))
-    for sums, values in ((pulls, gradient), (stiffs, stiffness)):
-        for label, of_class in enumerate(values):
-            sums[label, there] = np.bincount(of_row, of_class, len(there))
+    for at, group in enumerate(groups.tolist()):
+        learnt = np.flatnonzero(held_out_by != group)
+        own, ends = chosen[at], np.zeros(len(learnt), dtype=np.int64)
+        pull, stiff = (part[at][:, learnt].astype(np.float64) for part in (gradient, stiffness))
+        rows = codes[own][:, learnt], n_labels[own], signs[own], pull[outputs[at]], stiff[outputs[at]]
+        of_group, place[at] = _cut(*rows, draws[at], ridge, least_rows, ends)
+        column[at] = np.where(of_group >= 0, own[of_group], -1)
+        cells[at, learnt] = ends
+        held_out = np.flatnonzero(held_out_by == group)
+        cells[at, held_out] = _ends(codes[:, held_out], n_labels, column[at], place[at])
+        there, of_row = np.unique(ends, return_inverse=True)
+        totals[at, there] = np.bincount(of_row, weights[learnt], len(there))
+        for sums, values in ((pulls, pull), (stiffs, stiff)):
+            for label, of_class in enumerate(values):
+                sums[at, label, there] = np.bincount(of_row, of_class, len(there))
 
 
 def _cut(
     codes: AnyArray,
     n_labels: IntArray,
     signs: IntArray,
-    gradient: IntArray,
-    stiffness: IntArray,
+    gradient: FloatArray,
+    stiffness: FloatArray,
     draws: FloatArray,
     ridge: float,
     least_rows: int,
-    column: IntArray,
-    place: IntArray,
-    cells: AnyArray,
-) -> None:
+    cells: IntArray,
+) -> tuple[IntArray, IntArray]:
+    """Which column, and where, each node asks; the node in which each row ends is put into `cells`, all 0 at first."""
     bins = np.maximum(n_labels, 1)
     first_bin = np.concatenate([[0], np.cumsum(bins)])
     of_bin = np.repeat(np.arange(len(bins)), bins)
     is_number = n_labels == 0
-    cells[:], column[:] = 0, -1
+    column, place = np.full(len(draws), -1, dtype=np.int64), np.zeros(len(draws), dtype=np.int64)
     first = 0
     while 2 * first + 1 < len(column):
         rows = np.flatnonzero(cells >= first)
         if not len(rows):
-            return
+            break
         order = rows[np.argsort(cells[rows], kind="stable")]
         nodes, starts = np.unique(cells[order], return_index=True)
-        nodes = nodes.astype(np.int64)
         sizes = np.diff(np.append(starts, len(order)))
         table, at = codes[:, order].T.astype(np.int64), np.repeat(np.arange(len(nodes)), sizes)
         lowest, highest = (extreme.reduceat(table, starts, axis=0) for extreme in (np.minimum, np.maximum))
@@ -128,7 +145,7 @@ def _cut(
         best = gain.argmax(axis=1)
         is_cut = gain[np.arange(len(nodes)), best] > np.float32(LEAST_GAIN_OF_A_CUT)
         if not is_cut.any():
-            return
+            break
         one = of_bin[best]
         column[nodes] = np.where(is_cut, one, -1)
         place[nodes] = np.where(is_number[one], cuts[np.arange(len(nodes)), one], best - first_bin[one])
@@ -137,6 +154,7 @@ def _cut(
         is_right = np.where(numbers, answers > wanted, answers == wanted)
         cells[order[is_cut[at]]] = 2 * nodes[asked] + 1 + is_right
         first = 2 * first + 1
+    return column, place
 
 
 def _sums(values: FloatArray, into: IntArray, shape: tuple[int, int]) -> FloatArray:
@@ -144,42 +162,35 @@ def _sums(values: FloatArray, into: IntArray, shape: tuple[int, int]) -> FloatAr
     return np.bincount(into, values, shape[0] * shape[1]).astype(np.float64).reshape(shape)
 
 
-def ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray, cells: IntArray) -> None:
-    """Find the node of a partition in which each row ends.
-
-    Parameters
-    ----------
-    codes, n_labels, column, place
-        As `grow` takes and gives them.
-    cells : uint8 ndarray (rows,)
-        Result.
-    """
-    cells[:] = 0
+def _ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray) -> IntArray:
+    """The node of a partition in which each row ends."""
+    cells = np.zeros(codes.shape[1], dtype=np.int64)
     goes_on = np.arange(len(cells))
     while len(goes_on := goes_on[column[cells[goes_on]] >= 0]):
         nodes = cells[goes_on]
         answers, wanted = codes[column[nodes], goes_on].astype(np.int64), place[nodes]
         is_right = np.where(n_labels[column[nodes]] == 0, answers > wanted, answers == wanted)
         cells[goes_on] = 2 * nodes + 1 + is_right
+    return cells
 
 
 def add_steps(scores: FloatArray, steps: FloatArray, cells: AnyArray, shifted: FloatArray, highest: FloatArray) -> None:
-    """Add what cells say to the scores of the rows in them.
+    """Add what cells say to the scores of the rows in them, in each group.
 
     Parameters
     ----------
-    scores : ndarray (classes, rows)
+    scores : ndarray (groups, classes, rows)
         Changed.
-    steps : ndarray (classes, cells)
-    cells : ndarray (rows,)
-    shifted : ndarray (classes, rows)
+    steps : ndarray (groups, classes, cells)
+    cells : ndarray (groups, rows)
+    shifted : ndarray (groups, classes, rows)
         Result: the scores less the highest of each row.
-    highest : ndarray (rows,)
+    highest : ndarray (groups, rows)
         Result: the highest score of each row.
     """
-    scores += steps[:, cells]
-    np.max(scores, axis=0, out=highest)
-    np.subtract(scores, highest, out=shifted)
+    scores += np.take_along_axis(steps, cells[:, None].astype(np.int64), axis=2)
+    np.max(scores, axis=1, out=highest)
+    np.subtract(scores, highest[:, None], out=shifted)
 
 
 def derivatives(
@@ -190,22 +201,22 @@ def derivatives(
     gradient: IntArray,
     stiffness: IntArray,
 ) -> None:
-    """The derivatives of the log-loss of the first rows by the score of each class, rounded to whole numbers.
+    """The derivatives of the log-loss of rows by the score of each class, rounded to whole numbers, in each group.
 
     Parameters
     ----------
-    exponentials : ndarray (classes, all rows)
+    exponentials : ndarray (groups, classes, rows)
         Of the scores less the highest of each row.
     target : ndarray (rows,)
-    units : ndarray (rows,)
-        What the rows weigh, in the units that are counted.
-    totals : ndarray (all rows,)
+    units : ndarray (groups, rows)
+        What the rows weigh, in the units that are counted: 0 for those that the group does not learn.
+    totals : ndarray (groups, rows)
         Result: the sum of the exponentials.
-    gradient, stiffness : int64 ndarray (classes, rows)
+    gradient, stiffness : int64 ndarray (groups, classes, rows)
         Results: first derivatives, with the sign turned, and second ones.
     """
-    np.sum(exponentials, axis=0, out=totals)
-    proba = exponentials[:, : len(target)] * (1.0 / totals[: len(target)])
-    own = np.arange(len(proba))[:, None] == target
-    gradient[:] = ((own - proba) * units + TO_WHOLE) - TO_WHOLE
-    stiffness[:] = ((1.0 - proba) * proba * units + TO_WHOLE) - TO_WHOLE
+    np.sum(exponentials, axis=1, out=totals)
+    proba = exponentials * (1.0 / totals)[:, None]
+    own = np.arange(exponentials.shape[1])[:, None] == target
+    gradient[:] = ((own - proba) * units[:, None] + TO_WHOLE) - TO_WHOLE
+    stiffness[:] = ((1.0 - proba) * proba * units[:, None] + TO_WHOLE) - TO_WHOLE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -86,9 +86,9 @@ class LearntRows:
     ----------
     additive : AdditiveModel
     columns : list of Column
-        All kept rows; one that occurred several times may be in several folds.
+        All kept rows; one that occurred several times may be in several parts.
     rows : FittedRows
-        Their classes, weights and folds.
+        Their classes, weights, parts and folds.
     removed : ndarray (rows,)
         What one occurrence of each row gives to sums of their weights.
     """
@@ -132,7 +132,7 @@ class LearntRows:
         chosen = np.flatnonzero(self.is_asked)
         if len(chosen) == len(self.target):
             return self
-        rows = FittedRows(**{part.name: getattr(self.rows, part.name)[chosen] for part in fields(FittedRows)})
+        rows = self.rows.taken(chosen)
         of_all, of_asked = (
             np.bincount(part.codes, part.weights, len(self.additive.log_prior)) for part in (self.rows, rows)
         )
@@ -189,7 +189,7 @@ def learnt_rows(
     columns : sequence of Column
         All kept rows.
     rows : FittedRows
-        The same, dealt to folds.
+        The same, dealt to parts.
     weights : ndarray
         What the kept rows count.
     """

@@ -19,7 +19,6 @@ from naively._weighing.trees import NOT_MONOTONE, Features, Trees, joined_trees,
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
-FOLDS = 4
 TREES_PER_FOLD = 25
 SHARE_OF_COLUMNS = 0.7
 """At each node as many features are tried as this share of the columns: many labels do not make it cost more."""
@@ -98,10 +97,14 @@ def fit_forest(
     missing = np.isnan(table)
     filled, signs = np.where(missing, features.middles, table), features.signs(monotone)
     n_tried = max(1, int(SHARE_OF_COLUMNS * len(features.columns)))
-    numbers = [fold for fold in range(FOLDS) if (folds == fold).any()]
+    numbers = np.unique(folds).tolist()
+    n_learnt = max(int((folds != fold).sum()) for fold in numbers) or len(target)
+    least_rows = _least_rows_of_a_leaf(n_learnt, len(prior), len(numbers))
     groups = list(
         in_order(
-            lambda fold: _grow(filled, target, weights, folds == fold, is_asked, fold, len(prior), signs, n_tried),
+            lambda fold: _grow(
+                filled, target, weights, folds == fold, is_asked, fold, least_rows, len(prior), signs, n_tried
+            ),
             numbers,
             n_threads,
         )
@@ -216,6 +219,7 @@ def _grow(
     held_out: AnyArray,
     is_asked: AnyArray,
     fold: int,
+    least_rows: int,
     n_classes: int,
     signs: IntArray,
     n_tried: int,
@@ -225,7 +229,6 @@ def _grow(
     learnt = ~held_out if not held_out.all() else held_out
     rows, classes, weight = filled[learnt], target[learnt], weights[learnt]
     first, constraints = fold * TREES_PER_FOLD, signs if signs.any() else None
-    least_rows = _least_rows_of_a_leaf(len(rows), n_classes)
     trees = [
         ExtraTreeClassifier(
             max_features=n_tried,
@@ -250,9 +253,9 @@ def _grow(
     return Group(asked, trees, order, parents, levels, totals, proba, leaves, signs)
 
 
-def _least_rows_of_a_leaf(n_rows: int, n_classes: int) -> int:
+def _least_rows_of_a_leaf(n_rows: int, n_classes: int, n_folds: int) -> int:
     """As many as keep the values of all trees within bounds: a tree has two nodes for each of its leaves, but one."""
-    return -(-2 * n_rows * n_classes * FOLDS * TREES_PER_FOLD // MOST_VALUES)
+    return -(-2 * n_rows * n_classes * n_folds * TREES_PER_FOLD // MOST_VALUES)
 
 
 def _starts(trees: Sequence[Any]) -> IntArray:

@@ -5,26 +5,24 @@ Those next to node i are 2 i + 1, to the left, and 2 i + 2. A node that asks not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from naively._weighing.trees import Features, Trees, monotone_values
-from naively.typing import FloatArray, IntArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 
-class Partition(NamedTuple):
-    """What the nodes ask, and what each cell adds to the score of each class.
+class Partitions(NamedTuple):
+    """What the nodes of partitions ask, and what each cell adds to the score of each class.
 
     Parameters
     ----------
-    column, place : ndarray (nodes,)
+    column, place : ndarray (partitions, nodes)
         See `naively._kernels.partition_reference.grow`.
-    totals : ndarray (nodes,)
+    totals : ndarray (partitions, nodes)
         The weight of the rows in each cell.
-    steps : ndarray (classes, nodes)
+    steps : ndarray (partitions, classes, nodes)
     """
 
     column: IntArray
@@ -32,12 +30,67 @@ class Partition(NamedTuple):
     totals: FloatArray
     steps: FloatArray
 
-    def monotone(self, features: Features, signs: IntArray) -> Partition:
-        """The partition with steps that rise or fall as they must; see `naively._weighing.trees.monotone_values`."""
-        totals, steps = self.totals[None].copy(), self.steps[None].copy()
-        _set_means(self.column[None], totals, steps)
-        tree = _FullTree.of(self.column, features)
-        return self._replace(totals=totals[0], steps=monotone_values(tree, steps[0].T, signs).T)
+    def with_means(self) -> Partitions:
+        """The partitions with the weight and the mean step, at nodes that ask, of the cells below them."""
+        totals, steps = self.totals.copy(), self.steps.copy()
+        for node in range(self.column.shape[1] // 2)[::-1]:
+            asks, left, right = self.column[:, node] >= 0, 2 * node + 1, 2 * node + 2
+            of_left, of_right = totals[asks, left], totals[asks, right]
+            totals[asks, node] = of_left + of_right
+            mean = steps[asks, :, left] * of_left[:, None] + steps[asks, :, right] * of_right[:, None]
+            steps[asks, :, node] = mean / totals[asks, node, None]
+        return self._replace(totals=totals, steps=steps)
+
+    def monotone(self, first_of_columns: IntArray, signs: IntArray) -> Partitions:
+        """Partitions whose steps rise or fall as they must; see `naively._weighing.trees.monotone_values`.
+
+        Parameters
+        ----------
+        first_of_columns : ndarray (columns,)
+            The first feature of each column.
+        signs : ndarray (features,)
+            Which features are monotone.
+        """
+        whole = self.with_means()
+        values = [
+            monotone_values(_FullTree.of(column, first_of_columns), steps.T, signs).T
+            for column, steps in zip(self.column, whole.steps, strict=True)
+        ]
+        return self._replace(steps=np.stack(values))
+
+    def trees(self, features: Features, n_labels: IntArray) -> Trees:
+        """The partitions side by side, as trees that ask for features.
+
+        Parameters
+        ----------
+        features : Features
+        n_labels : ndarray (columns,)
+            How many labels each column has, 0 if numbers.
+        """
+        column, place, totals, steps = self.with_means()
+        n_trees, n_nodes = column.shape
+        asks, left, is_there = column >= 0, 2 * np.arange(n_nodes) + 1, np.ones(column.shape, dtype=bool)
+        for node in range(n_nodes // 2):
+            is_there[:, [left[node], left[node] + 1]] = asks[:, [node]]
+        order = np.array(_left_first(0, n_nodes))
+        kept = is_there[:, order].ravel()
+        number = np.empty(column.shape, dtype=np.int64)
+        number[:, order] = (np.cumsum(kept) - 1).reshape(column.shape)
+
+        def of_nodes(values: AnyArray) -> AnyArray:
+            return values[:, order].reshape(n_trees * n_nodes, *values.shape[2:])[kept]
+
+        is_label = n_labels[column] > 0
+        below = np.minimum(left, n_nodes - 2)  # where nothing lies below, nothing is asked
+        share = totals[:, below] / np.where(asks, totals, 1.0)
+        return Trees(
+            roots=number[:, 0],
+            feature=of_nodes(np.where(asks, features.first_of_columns[column] + is_label * place, -1)).astype(np.int32),
+            cut=of_nodes(np.where(asks, np.where(is_label, 0.5, place + 0.5), 0.0)),
+            right=of_nodes(np.where(asks, number[:, below + 1], 0)).astype(np.int32),
+            share=of_nodes(np.where(asks, share, 0.0)).astype(np.float32),
+            values=of_nodes(np.moveaxis(steps, 1, 2)).astype(np.float32),
+        )
 
 
 class _FullTree(NamedTuple):
@@ -48,47 +101,10 @@ class _FullTree(NamedTuple):
     children_right: IntArray
 
     @classmethod
-    def of(cls, column: IntArray, features: Features) -> _FullTree:
+    def of(cls, column: IntArray, first_of_columns: IntArray) -> _FullTree:
         asks, left = column >= 0, 2 * np.arange(len(column)) + 1
-        feature = np.where(asks, features.first_of_columns[column], -1)
+        feature = np.where(asks, first_of_columns[column], -1)
         return cls(feature, np.where(asks, left, -1), np.where(asks, left + 1, -1))
-
-
-def trees_of(partitions: Sequence[Partition], features: Features, n_labels: IntArray) -> Trees:
-    """Partitions side by side, as trees that ask for features.
-
-    Parameters
-    ----------
-    partitions : sequence of Partition
-    features : Features
-    n_labels : ndarray (columns,)
-        How many labels each column has, 0 if numbers.
-    """
-    column, place, totals, steps = (np.stack(part) for part in zip(*partitions, strict=True))
-    _set_means(column, totals, steps)
-    n_trees, n_nodes = column.shape
-    asks, left, is_there = column >= 0, 2 * np.arange(n_nodes) + 1, np.ones(column.shape, dtype=bool)
-    for node in range(n_nodes // 2):
-        is_there[:, [left[node], left[node] + 1]] = asks[:, [node]]
-    order = np.array(_left_first(0, n_nodes))
-    kept = is_there[:, order].ravel()
-    number = np.empty(column.shape, dtype=np.int64)
-    number[:, order] = (np.cumsum(kept) - 1).reshape(column.shape)
-
-    def of_nodes(values: FloatArray | IntArray) -> FloatArray:
-        return values[:, order].reshape(n_trees * n_nodes, *values.shape[2:])[kept]
-
-    is_label = n_labels[column] > 0
-    inner = np.minimum(left, n_nodes - 2)  # where nothing lies below, nothing is asked
-    share = totals[:, inner] / np.where(asks, totals, 1.0)
-    return Trees(
-        roots=number[:, 0],
-        feature=of_nodes(np.where(asks, features.first_of_columns[column] + is_label * place, -1)).astype(np.int32),
-        cut=of_nodes(np.where(asks, np.where(is_label, 0.5, place + 0.5), 0.0)),
-        right=of_nodes(np.where(asks, number[:, inner + 1], 0)).astype(np.int32),
-        share=of_nodes(np.where(asks, share, 0.0)).astype(np.float32),
-        values=of_nodes(np.moveaxis(steps, 1, 2)).astype(np.float32),
-    )
 
 
 def _left_first(node: int, n_nodes: int) -> list[int]:
@@ -96,22 +112,3 @@ def _left_first(node: int, n_nodes: int) -> list[int]:
     if node >= n_nodes:
         return []
     return [node, *_left_first(2 * node + 1, n_nodes), *_left_first(2 * node + 2, n_nodes)]
-
-
-def _set_means(column: IntArray, totals: FloatArray, steps: FloatArray) -> None:
-    """Give nodes that ask the weight and the mean step of the cells below them.
-
-    Parameters
-    ----------
-    column : ndarray (partitions, nodes)
-    totals : ndarray (partitions, nodes)
-        Changed.
-    steps : ndarray (partitions, classes, nodes)
-        Changed.
-    """
-    for node in range(column.shape[1] // 2)[::-1]:
-        asks, left, right = column[:, node] >= 0, 2 * node + 1, 2 * node + 2
-        of_left, of_right = totals[asks, left], totals[asks, right]
-        totals[asks, node] = of_left + of_right
-        mean = steps[asks, :, left] * of_left[:, None] + steps[asks, :, right] * of_right[:, None]
-        steps[asks, :, node] = mean / totals[asks, node, None]
