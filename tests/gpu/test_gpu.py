@@ -10,6 +10,7 @@ if not cupy.is_available():
 from naively import NaiveBayes  # noqa: E402
 from naively._table.device import device_table  # noqa: E402
 from naively._table.table import ArrayTable  # noqa: E402
+from naively.engines import gpu as gpu_chunks  # noqa: E402
 from naively.engines._gpu_counts import count_categories  # noqa: E402
 from naively.engines._gpu_histogram import count_histograms  # noqa: E402
 from naively.engines._gpu_rows import DeviceRows  # noqa: E402
@@ -206,7 +207,7 @@ def test_histograms_of_numbers_of_every_kind(weighted, dtype):
     assert counted(X, y, "histogram", names, w) == expected(X, y, "histogram", names, w)
 
 
-@pytest.mark.parametrize("k", [2, 8, 10, 40])
+@pytest.mark.parametrize("k", [2, 8, 9, 10, 40])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 def test_rows_that_tensor_cores_multiply(k, dtype):
     X, y = table(n=2011, d=24, k=k, seed=13, dtype=dtype)
@@ -218,6 +219,24 @@ def test_rows_that_tensor_cores_multiply(k, dtype):
     X[2010, 23] = np.inf
     with pytest.raises(InputError, match="infinity: column 'x23', row 2010"):
         gpu.predict_proba(cupy.asarray(X))
+
+
+@pytest.mark.parametrize("k", [9, 10])
+@pytest.mark.parametrize("impossible", [(0,), (7, 8), (8,), (-2, -1), (-1,)])
+def test_classes_of_which_differences_are_taken(k, impossible):
+    X, y = table(n=1003, d=64, k=k, seed=18, dtype=np.float32)
+    prior = np.ones(k)
+    prior[list(impossible)] = 0.0
+    model = NaiveBayes("textbook", prior=prior / prior.sum()).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(cupy.asarray(X)).get(), model.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [9, 10])
+def test_coefficients_so_large_that_differences_would_be_none(k):
+    X, y = table(n=1003, d=8, k=k, seed=19, missing=0.0)
+    model = NaiveBayes("textbook").fit(X * 1e-120, y)
+    X = np.where(X > 0, 1, 1e30).astype(np.float32)
+    np.testing.assert_allclose(model.predict_proba(cupy.asarray(X)).get(), model.predict_proba(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("recipe", ["fast", "auto", "strong"])
@@ -314,6 +333,39 @@ def test_chunks_of_the_host(dtype, rows):
     assert gpu.statistics_.kept == cpu.statistics_.kept
     parts = [cpu.predict_proba(part).get() for part in chunks(X, rows=rows)]
     np.testing.assert_allclose(np.concatenate(parts), cpu.predict_proba(X), atol=1e-9 if dtype == "float64" else 1e-5)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "every other column"])
+def test_chunks_of_many_blocks(order, monkeypatch):
+    monkeypatch.setattr(gpu_chunks, "BLOCK_BYTES", 4096)  # so that their room is used many times
+    X = np.random.default_rng(20).normal(size=(30_001, 10))
+    X = X[:, ::2] if order.startswith("every") else np.asarray(X, order=order)
+    y, w = np.arange(len(X)) % 7, np.arange(len(X)) / 4
+    pieces = [[cupy.asarray(one).get() for one in piece] for piece in chunks(X, y, w, rows=7000)]
+    for found, given in zip(zip(*pieces, strict=True), (X, y, w), strict=True):
+        np.testing.assert_array_equal(np.concatenate(found), given)
+    first = next(chunks(X, rows=7000))  # and nobody asks for the others
+    np.testing.assert_array_equal(first.get(), X[:7000])
+
+
+LABELS = [
+    np.arange(900, dtype=np.int8) % 3 - 1,
+    np.arange(900, dtype=np.uint8) % 3,
+    np.arange(900) % 2 == 0,
+    np.arange(900, dtype=">i4") % 3,
+    np.arange(900, dtype=np.uint64) % 3 + 2**63,
+    np.arange(900) % 3 / 1,
+    np.array(["ant", "bee", "cow"])[np.arange(900) % 3],
+    (np.arange(900) % 3).tolist(),
+]
+
+
+@pytest.mark.parametrize("y", LABELS, ids=lambda y: str(getattr(y, "dtype", "list")))
+def test_chunks_with_classes_of_any_type(y):
+    X = np.random.default_rng(21).normal(size=(900, 4))
+    gpu, cpu = NaiveBayes("textbook").fit(chunks(X, y, rows=256)), NaiveBayes("textbook").fit(X, y)
+    np.testing.assert_array_equal(gpu.classes_, cpu.classes_)
+    np.testing.assert_array_equal(gpu.class_count_, cpu.class_count_)
 
 
 def test_torch():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,12 @@ from naively.typing import AnyArray, IntArray
 def count_categories(rows: DeviceRows, names: tuple[str, ...], positions: IntArray, summary: Summary) -> Counts | None:  # noqa: ARG001
     """How often each whole number of each column occurs in each class; None where no table of them fits."""
     there = np.flatnonzero(positions >= 0)
-    labels: list[list[Any]] = [[] for _ in names]
-    tables = [Sum.zeros((rows.n_classes, 0)) for _ in names]
     if len(there) == len(positions) > 0:
         bytes_found = _counted_bytes(rows, names, positions)
         if bytes_found is not None:
             return bytes_found
+    labels: list[list[Any]] = [[] for _ in names]
+    tables = [Sum.zeros((rows.n_classes, 0)) for _ in names]
     if len(there):
         found = _counted_window(rows, positions[there])
         if found is None:
@@ -55,7 +56,9 @@ def _counted_bytes(rows: DeviceRows, names: tuple[str, ...], positions: IntArray
         return None
     counted = rows.as_sum(table).high
     used = np.asarray(counted.any(axis=0))
-    categories = tuple(tuple(np.flatnonzero(one).tolist()) for one in used)
+    found = np.nonzero(used)[1].tolist()
+    ends = np.cumsum(used.sum(axis=1)).tolist()
+    categories = tuple(tuple(found[begin:end]) for begin, end in pairwise([0, *ends]))
     return Counts(names, categories, Sum(counted[:, used]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,14 @@ COLUMN = np.dtype(
 NONE = np.iinfo(np.int64).max
 """The place of no cell."""
 
-WARPS, STAGES = 16, 3
+WARPS, STAGES = 12, 2
 """Of `multiply_polynomials`: the warps that a multiprocessor runs at once, and the copies of each."""
 
 MOST_CLASSES = 16
 """Classes whose scores a thread holds; more are scored in several passes."""
+
+LARGEST_COEFFICIENT = 1e200
+"""With coefficients up to here no score of float32 cells is infinite, so that differences of scores are numbers."""
 
 
 @dataclass
@@ -174,12 +178,19 @@ class DeviceScorer:
         with np.errstate(invalid="ignore"):
             self.start = self.bias + model.constants[polynomial].sum(axis=0)
         self.code = model.formula_code()
+        coefficients = np.abs(model.polynomials).max(initial=0.0), np.abs(model.constants).max(initial=0.0)
+        self.is_moderate = max(coefficients) <= LARGEST_COEFFICIENT
         with cupy.cuda.Device(device):
             self.polynomials = cupy.asarray(model.polynomials)
             self.anchors = cupy.asarray(np.ascontiguousarray(model.columns["anchor"]))
             self.constants = cupy.asarray(model.constants)
             self.points = cupy.asarray(np.concatenate([*model.points, np.zeros(1)]))
             self.tables = cupy.asarray(np.concatenate([*(part.ravel() for part in model.tables), np.zeros(1)]))
+
+    @cached_property
+    def relative(self) -> tuple[Any, Any]:
+        """Coefficients of polynomials and their constants, those of the last class taken out."""
+        return self.polynomials - self.polynomials[:, -1:], self.constants - self.constants[:, -1:]
 
     def scores(self, table: DeviceTable, positions: IntArray | None, log_prior: FloatArray, finish: bool) -> Any:
         """Scores with the prior, or probabilities, (rows, classes), and in how many rows no class was possible.
@@ -206,7 +217,7 @@ class DeviceScorer:
         starts = (there[2 : 2 + n_classes], there[2 + n_classes :])
         ends = (*starts, np.int32(n_classes), np.int32(finish), found[:1], found[1:], out)
         if plain and self._multiplies(table):
-            self._multiply(table, ends, out_type)
+            self._multiply(table, ends, self._n_beside(table, finish), out_type)
         else:
             self._add(table, positions, ends, out_type, "add_polynomials" if plain else "add_scores")
         bad, n_impossible = found.tolist()
@@ -232,39 +243,46 @@ class DeviceScorer:
         values: Any = table.values
         aligned = values.data.ptr % 16 == 0 and values.strides[0] % 16 == 0 and values.strides[1] == values.itemsize
         whole = table.n_columns * values.itemsize % 16 == 0
-        room = self._n_warps(table) > 0
+        room = self._n_warps(table, 0) > 0
         return bool(aligned and whole and room) and int(cupy.cuda.Device(self.device).compute_capability) >= 90
 
-    def _n_warps(self, table: DeviceTable) -> int:
+    def _n_beside(self, table: DeviceTable, finish: bool) -> int:
+        """The classes that are not multiplied where one or two are left of eight: probabilities do with differences."""
+        n_classes = self.model.n_classes
+        return n_classes - 8 if n_classes in (9, 10) and finish and is_short_float(table) and self.is_moderate else 0
+
+    def _n_warps(self, table: DeviceTable, n_beside: int) -> int:
         """The warps of a block: as many as it has the shared memory for, 0 if for none."""
         most = attributes(self.device)["MaxSharedMemoryPerBlockOptin"]
-        return next((n for n in (WARPS, WARPS // 2, WARPS // 4) if self._room(table, n) <= most), 0)
+        return next((n for n in (WARPS, WARPS // 2, WARPS // 4) if self._room(table, n, n_beside) <= most), 0)
 
-    def _room(self, table: DeviceTable, n_warps: int) -> int:
+    def _room(self, table: DeviceTable, n_warps: int, n_beside: int) -> int:
         """The shared memory that cells on their way, coefficients and anchors take."""
         step, slab = 64 // table.values.itemsize, _slab(table)
         n_steps = -(-table.n_columns // (step * slab // 4)) * slab // 4
-        n_classes = 8 if self.model.n_classes <= 8 else 16
-        return 256 * n_warps * STAGES * slab + n_steps * step * (16 * n_classes + 8) + 8 * n_classes
+        n_multiplied = 8 if self.model.n_classes - n_beside <= 8 else 16
+        of_column = 16 * n_multiplied + 16 * (n_beside == 2) + 8
+        return 512 * n_warps * STAGES * slab + n_steps * step * of_column + 8 * (n_multiplied + n_beside)
 
-    def _multiply(self, table: DeviceTable, ends: tuple[Any, ...], out_type: str) -> None:
+    def _multiply(self, table: DeviceTable, ends: tuple[Any, ...], n_beside: int, out_type: str) -> None:
         """The scores of polynomials as a product of matrices."""
-        values, device, n_warps = table.values, attributes(self.device), self._n_warps(table)
-        room = self._room(table, n_warps)
+        values, device, n_warps = table.values, attributes(self.device), self._n_warps(table, n_beside)
+        room = self._room(table, n_warps, n_beside)
         of_memory = device["MaxSharedMemoryPerMultiprocessor"] // (room + 1024)
         n_resident = min(WARPS // n_warps, of_memory)
         n_classes = min(self.model.n_classes, MOST_CLASSES)
         options = {
-            "CLASSES": n_classes, "ALL": int(n_classes == self.model.n_classes), "OUT": out_type,
+            "CLASSES": n_classes, "BESIDE": n_beside, "ALL": int(n_classes == self.model.n_classes), "OUT": out_type,
             "WARPS": n_warps, "STAGES": STAGES, "BLOCKS": n_resident, "SLAB": _slab(table),
         }  # fmt: skip
         add = kernel("polynomials", "multiply_polynomials", self.device, **options, **table.c_type)
         add.max_dynamic_shared_size_bytes = max(room, 49152)
-        n_blocks = min(n_resident * device["MultiProcessorCount"], -(-table.n_rows // (16 * n_warps)))
+        n_blocks = min(n_resident * device["MultiProcessorCount"], -(-table.n_rows // (32 * n_warps)))
         blocks = (n_blocks, -(-self.model.n_classes // n_classes))
         stride = np.int64(values.strides[0] // values.itemsize)
         rows = (values, stride, np.int64(table.n_rows), self.anchors, np.int32(table.n_columns))
-        add(blocks, (32 * n_warps,), (*rows, self.polynomials, self.constants, *ends), shared_mem=room)
+        said = self.relative if n_beside else (self.polynomials, self.constants)
+        add(blocks, (32 * n_warps,), (*rows, *said, *ends), shared_mem=room)
 
     def evidence(self, table: DeviceTable, positions: IntArray | None, n_terms: int) -> Any:
         """The evidence of every cell, (rows, terms, classes), the class bias as the last term where there is one."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterator
-from itertools import pairwise
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +17,17 @@ from naively.typing import AnyArray
 
 __all__ = ["chunks"]
 
-CHUNK_BYTES = 1 << 28
-"""Large enough that a copy runs at full speed, small enough that the first one is soon there."""
+CHUNK_BYTES = 1 << 29
+"""Large enough that what the host does for a piece is little beside its copy; small enough for several to be there."""
+
+BLOCK_BYTES = 1 << 23
+"""What a thread copies at once: so little that the GPU reads it from the cache of the host, not from its memory."""
+
+COPYING = 12
+"""Threads that copy, at most: one alone is slower than the way to the GPU."""
+
+LEAVING = 2
+"""Blocks that are on their way to the GPU while threads fill others."""
 
 SHARE = 0.4
 """The part of the free memory of a GPU that pieces may take."""
@@ -28,14 +38,15 @@ def chunks(
 ) -> Iterator[Any]:
     """Rows of an array on the host, as arrays on a GPU, for data that are larger than its memory.
 
-    A thread copies the next rows into page-locked memory, and from there to the GPU, while those before are in use.
+    Threads copy the next rows into page-locked memory, and from there they go to the GPU, while those before are in
+    use.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns)
         It may be mapped from a file (`numpy.memmap`), and so be larger than the memory of the host, too.
     y : array-like of shape (n_rows,), optional
-        The classes.
+        The classes. An array of whole numbers or booleans comes to the GPU, too; any other y stays where it is.
     sample_weight : array-like of shape (n_rows,), optional
     rows : int, optional
         How many rows a piece has; by default as many as suit the memory of the GPU.
@@ -45,7 +56,8 @@ def chunks(
     Returns
     -------
     iterator
-        Of arrays of CuPy; with `y` of pairs (X, y), with weights of triples, as `NaiveBayes.fit` takes them.
+        Of arrays of CuPy; with `y` of pairs (X, y), with weights of triples, as `NaiveBayes.fit` takes them. Weights
+        stay on the host.
 
     Examples
     --------
@@ -81,14 +93,23 @@ def _require_rows(X: Any, beside: list[Any], rows: int | None) -> None:
 def _pieces(X: AnyArray, beside: list[Any], rows: int | None, device: int) -> Iterator[Any]:
     import cupy
 
+    given = [X, *beside]
+    moved = {place: one for place, one in enumerate(given[:2]) if place == 0 or _holds_codes(one)}
     with cupy.cuda.Device(device):
         n = _suitable_rows(X) if rows is None else rows
-        stream = cupy.cuda.Stream(non_blocking=True)
-        for start, there in read_ahead(_copied(X, n, device, stream)):
-            stop = start + len(there)
-            yield (there, *(one[start:stop] for one in beside)) if beside else there
+        for start, there, arrived in read_ahead(_copied(moved, n, device)):
+            cupy.cuda.get_current_stream().wait_event(arrived)
+            stop = start + len(there[0])
+            piece = tuple(there[place] if place in there else one[start:stop] for place, one in enumerate(given))
+            yield piece if beside else piece[0]
             cupy.cuda.get_current_stream().synchronize()  # before the piece's memory takes another one
-            del there
+            del there, piece
+
+
+def _holds_codes(y: Any) -> bool:
+    """Whether classes are such that a GPU finds out which there are."""
+    is_flat = isinstance(y, np.ndarray) and y.ndim == 1
+    return is_flat and (y.dtype.kind in "bi" or (y.dtype.kind == "u" and y.dtype.itemsize < 8))
 
 
 def _suitable_rows(X: AnyArray) -> int:
@@ -101,37 +122,89 @@ def _suitable_rows(X: AnyArray) -> int:
     return max(1, n_bytes // int(row_bytes))
 
 
-def _copied(X: AnyArray, n: int, device: int, stream: Any) -> Generator[tuple[int, Any], None, None]:
-    """Where each piece starts, and its rows on the GPU. While one is on its way the next is made ready to go."""
+@cache
+def _stream(device: int) -> Any:
+    """The stream on which rows come to a GPU: always the same, so that the memory of earlier pieces is used again."""
+    import cupy
+
+    with cupy.cuda.Device(device):
+        return cupy.cuda.Stream(non_blocking=True)
+
+
+class _Block(NamedTuple):
+    """Some rows of one of several arrays.
+
+    Parameters
+    ----------
+    place : int
+        Which array it is.
+    start : int
+        Where the piece begins.
+    low, high : int
+        The rows, as they are numbered in the piece.
+    last : bool
+        Whether the piece ends with it.
+    """
+
+    place: int
+    start: int
+    low: int
+    high: int
+    last: bool
+
+
+def _blocks(arrays: dict[int, AnyArray], n: int) -> Iterator[_Block]:
+    """The rows of arrays, in pieces of `n` rows, block by block."""
+    n_rows = len(arrays[0])
+    for start in range(0, n_rows, n):
+        length = min(n, n_rows - start)
+        for place, one in arrays.items():
+            step = _rows_of_block(one)
+            for low in range(0, length, step):
+                high = min(low + step, length)
+                yield _Block(place, start, low, high, high == length and place == max(arrays))
+
+
+def _rows_of_block(array: AnyArray) -> int:
+    return max(1, BLOCK_BYTES // max(1, array[:1].nbytes))
+
+
+def _copied(arrays: dict[int, AnyArray], n: int, device: int) -> Generator[tuple[int, dict[int, Any], Any], None, None]:
+    """Where each piece starts, its rows on the GPU, and the event that tells that they are there.
+
+    Threads fill blocks of page-locked memory. There are so many of them that, when one is filled anew, what was in it
+    has left: threads are at most `n_threads` blocks ahead of the one that goes.
+    """
     import cupy
     import cupyx
 
-    with cupy.cuda.Device(device), stream:
-        room = [cupyx.empty_pinned((min(n, len(X)), X.shape[1]), dtype=X.dtype) for _ in range(2)]
-        before: tuple[int, Any, Any] | None = None
-        for number, start in enumerate(range(0, len(X), n)):
-            part = X[start : start + n]
-            ready = room[number % 2][: len(part)]
-            _copy(part, ready)
-            there = cupy.empty(part.shape, dtype=X.dtype)
-            there.set(ready, stream=stream)
-            arrived = stream.record()
-            if before is not None:
-                before[2].synchronize()
-                yield before[0], before[1]
-            before = start, there, arrived
-        if before is not None:
-            before[2].synchronize()
-            yield before[0], before[1]
+    n_threads = min(thread_count(None), COPYING)
+    blocks = list(_blocks(arrays, n))
+    types = {place: one.dtype.newbyteorder("=") for place, one in arrays.items()}
+    n_bytes = max((_rows_of_block(one) * one[:1].nbytes for one in arrays.values()), default=0)
+    with cupy.cuda.Device(device), _stream(device) as stream:
+        room = [cupyx.empty_pinned(n_bytes, np.uint8) for _ in range(min(n_threads + 1 + LEAVING, len(blocks)))]
 
+        def filled(numbered: tuple[int, _Block]) -> AnyArray:
+            number, block = numbered
+            part = arrays[block.place][block.start + block.low : block.start + block.high]
+            ready = np.ndarray(part.shape, types[block.place], room[number % len(room)])
+            np.copyto(ready, part)
+            return ready
 
-def _copy(part: AnyArray, to: AnyArray) -> None:
-    """Copy rows with several threads: one alone is slower than the way to the GPU."""
-    n_threads = min(thread_count(None), 8)
-    bounds = np.linspace(0, len(part), n_threads + 1).astype(int)
-    pieces = [slice(low, high) for low, high in pairwise(bounds)]
-
-    def copy(piece: slice) -> None:
-        np.copyto(to[piece], part[piece])
-
-    list(in_order(copy, pieces, n_threads))
+        leaving: deque[Any] = deque()
+        there: dict[int, Any] = {}
+        try:
+            for block, ready in zip(blocks, in_order(filled, enumerate(blocks), n_threads), strict=True):
+                if block.low == 0:
+                    length = min(n, len(arrays[0]) - block.start)
+                    there[block.place] = cupy.empty((length, *ready.shape[1:]), dtype=ready.dtype)
+                there[block.place][block.low : block.high].set(ready, stream=stream)
+                leaving.append(stream.record())
+                if len(leaving) > LEAVING:
+                    leaving.popleft().synchronize()
+                if block.last:
+                    yield block.start, there, leaving[-1]
+                    there = {}
+        finally:
+            stream.synchronize()  # before the memory that it reads and writes is let go
