@@ -35,10 +35,8 @@ STEP = 0.15
 ROUNDS_TO_DOUBLE = 100
 """Steps grow from round to round, by the first step after so many: few rounds are careful, many get somewhere."""
 
-DEPTH = 4
-"""How often a row is asked at most: a partition has 2 ** DEPTH cells."""
-
-N_NODES = 2 ** (DEPTH + 1) - 1
+N_NODES = 31
+"""The nodes of a full tree of 16 cells: a row is asked four times at most."""
 
 LEAST_ROWS_OF_A_CELL = 3
 RIDGE = 1.0
