@@ -116,7 +116,7 @@ def fit_strong(
         (learnt.additive_expert, asked.additive_log_proba),
         fit_gaussian(learnt),
         fit_similar_rows(learnt, n_labels, strengths) if learnt.all_asked else None,
-        fit_forest(features, table.ranks, *grown_on, learnt.folds, learnt.is_asked, prior, floor, n_threads, monotone)
+        fit_forest(features, table, *grown_on, learnt.folds, learnt.is_asked, prior, floor, n_threads, monotone)
         if has_trees
         else None,
         fit_boosted_expert(features, table, *grown_on, rows.parts, np.log(prior), n_threads, monotone)
