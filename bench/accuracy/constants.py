@@ -18,17 +18,20 @@ from unittest.mock import patch
 import numpy as np
 
 from naively import NaiveBayes
-from naively._weighing import boosted, pool
+from naively._weighing import boosted, kept, pool
 
 from .measure import scores
 from .sets import folds, names, read
 
-CANDIDATES: dict[str, list[tuple[Any, str, float]]] = {
+CANDIDATES: dict[str, list[tuple[Any, str, Any]]] = {
     "as it is": [],
+    "four folds of few rows, too": [(kept, "FOLDS_OF_FEW", 4)],
+    "four groups of boosted trees": [(boosted, "GROUPS", ())],
+    "eight groups at most": [(boosted, "GROUPS", ((1 << 17, 1 << 15, 8),))],
     "steps do not grow": [(boosted, "ROUNDS_TO_DOUBLE", np.inf)],
     "steps grow twice as fast": [(boosted, "ROUNDS_TO_DOUBLE", 50)],
-    "32 cells": [(boosted, "DEPTH", 5)],
-    "8 cells": [(boosted, "DEPTH", 3)],
+    "32 cells": [(boosted, "N_NODES", 63)],
+    "8 cells": [(boosted, "N_NODES", 15)],
     "pool is less drawn to the mean": [(pool, "POOL_PENALTY", 1.0)],
 }
 

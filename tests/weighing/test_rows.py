@@ -143,7 +143,7 @@ def test_one_column_of_noise_says_the_prior(recipe, n_labels):
 def test_occurrences_are_dealt_evenly(rows):
     hashes, codes, times = (np.array([row[place] for row in rows], dtype) for place, dtype in enumerate("Qll"))
     kept = KeptRows.of_rows(1000, hashes, codes, times.astype(float), times, {})
-    rows, folds, weights = dealt(kept, np.bincount(kept.codes, kept.weights, 3))
+    rows, folds, weights = dealt(kept, np.bincount(kept.codes, kept.weights, 3), FOLDS)
     np.testing.assert_allclose(np.bincount(rows, weights, len(kept)), kept.weights)
     assert len(set(zip(rows.tolist(), folds.tolist(), strict=True))) == len(rows)
     if kept.occurrences.max(initial=1) <= 64:

@@ -6,6 +6,8 @@ are added up shows in a partition: the compiled kernel cuts alike, to the last b
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from naively.typing import AnyArray, FloatArray, IntArray
@@ -21,145 +23,219 @@ def grow(
     codes: AnyArray,
     n_labels: IntArray,
     signs: IntArray,
-    gradient: FloatArray,
-    stiffness: FloatArray,
+    held_out_by: IntArray,
+    groups: IntArray,
+    chosen: IntArray,
+    outputs: IntArray,
+    gradient: IntArray,
+    stiffness: IntArray,
+    weights: FloatArray,
     draws: FloatArray,
     ridge: float,
     least_rows: int,
     column: IntArray,
     place: IntArray,
-    cells: IntArray,
+    cells: AnyArray,
+    pulls: IntArray,
+    stiffs: IntArray,
+    totals: FloatArray,
 ) -> None:
-    """Cut rows into cells: each node of a level, at once, where the loss of its rows falls most by a Newton step.
+    """Cut rows into cells, for each group of partitions, which does not learn the rows that it holds out.
 
-    The nodes of a complete tree are numbered level by level; those next to node i are 2 i + 1 and 2 i + 2. Of a number
-    one cut is tried, drawn between the lowest and the highest of the node; of labels, each against all others.
+    Each node of a level is cut, at once, where the loss of its rows falls most by a Newton step. The nodes of a full
+    tree are numbered level by level; those next to node i are 2 i + 1 and 2 i + 2. Of a number one cut is tried, drawn
+    between the lowest and the highest of the node; of labels, each against all others.
 
     Parameters
     ----------
-    codes : unsigned ndarray (rows, columns)
+    codes : unsigned ndarray (columns, rows)
         Ranks of numbers, and labels; what is no label stands behind the last of them. Numbers come first.
     n_labels : ndarray (columns,)
         How many labels a column has, 0 for numbers.
     signs : ndarray (columns,)
         1 or -1 where the step of the one output must not fall or rise with the number, else 0.
-    gradient, stiffness : ndarray (rows, outputs)
-        First and second derivatives of the loss, times weights: whole numbers.
-    draws : ndarray (nodes, columns)
+    held_out_by : ndarray (rows,)
+        The group that does not learn the row.
+    groups : ndarray (groups,)
+        The groups to grow for; what follows has a part for each of them.
+    chosen : ndarray (groups, chosen)
+        The columns that may be cut, in their order.
+    outputs : ndarray (groups, outputs)
+        The classes for which rows are cut.
+    gradient, stiffness : int64 ndarray (groups, classes, rows)
+        First and second derivatives of the loss, times weights, in whole units.
+    weights : ndarray (rows,)
+    draws : ndarray (groups, nodes, chosen)
         Random numbers from 0 up to 1.
     ridge : float
         What is added to the stiffness of a cell.
     least_rows : int
         Of a cell.
-    column, place : int64 ndarray (nodes,)
+    column, place : int64 ndarray (groups, nodes)
         Result: the column that each node asks for, or -1; and the highest rank that goes left, or the label that goes
         right.
-    cells : int64 ndarray (rows,)
-        Result: the node in which each row ends.
+    cells : uint8 ndarray (groups, rows)
+        Result: the node in which each row ends, learnt or not.
+    pulls, stiffs : int64 ndarray (groups, classes, nodes)
+        Result: the sums of the derivatives of the learnt rows in each cell. Those of other nodes are left as they are.
+    totals : ndarray (groups, nodes)
+        Result: the same of the weights.
     """
-    bins = np.maximum(n_labels, 1)
-    first_bin = np.concatenate([[0], np.cumsum(bins)])
-    of_bin = np.repeat(np.arange(len(bins)), bins)
-    is_number = n_labels == 0
-    cells[:], column[:] = 0, -1
-    first = 0
-    while 2 * first + 1 < len(column):
-        rows = np.flatnonzero(cells >= first)
-        if not len(rows):
-            return
-        order = rows[np.argsort(cells[rows], kind="stable")]
-        nodes, starts = np.unique(cells[order], return_index=True)
+    of_group, rows = np.nonzero(held_out_by != groups[:, None])  # side by side, all groups at once
+    learnt = _Learnt(
+        codes[chosen[of_group], rows[:, None]].astype(np.int64),
+        of_group,
+        n_labels[chosen],
+        signs[chosen],
+        *(part[of_group, outputs[of_group].T, rows].astype(np.float64) for part in (gradient, stiffness)),
+    )
+    asked, place[:], ends = _cut(learnt, draws, ridge, least_rows)
+    column[:] = np.where(asked >= 0, np.take_along_axis(chosen, np.maximum(asked, 0), axis=1), -1)
+    cells[of_group, rows] = ends
+    _, n_classes, n_nodes = pulls.shape
+    there, of_cell = np.unique(of_group * n_nodes + ends, return_inverse=True)
+    totals.reshape(-1)[there] = np.bincount(of_cell, weights[rows], len(there))
+    for sums, values in ((pulls, gradient), (stiffs, stiffness)):
+        for label in range(n_classes):
+            of_cells = np.bincount(of_cell, values[of_group, label, rows], len(there))
+            sums[there // n_nodes, label, there % n_nodes] = of_cells
+    for at, group in enumerate(groups.tolist()):
+        held_out = np.flatnonzero(held_out_by == group)
+        cells[at, held_out] = _ends(codes[:, held_out], n_labels, column[at], place[at])
+
+
+class _Learnt(NamedTuple):
+    """The rows that all groups learn, side by side.
+
+    Parameters
+    ----------
+    table : ndarray (rows, chosen)
+        Their codes in the columns that their group has chosen.
+    of_group : ndarray (rows,)
+    n_labels, signs : ndarray (groups, chosen)
+    gradient, stiffness : ndarray (outputs, rows)
+    """
+
+    table: IntArray
+    of_group: IntArray
+    n_labels: IntArray
+    signs: IntArray
+    gradient: FloatArray
+    stiffness: FloatArray
+
+
+def _cut(learnt: _Learnt, draws: FloatArray, ridge: float, least_rows: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Which of the chosen columns, and where, each node asks (groups, nodes); and the node in which each row ends."""
+    n_groups, n_nodes, n_chosen = draws.shape
+    is_number = learnt.n_labels == 0
+    first_bin = np.cumsum(learnt.n_labels, axis=1) - learnt.n_labels
+    # What a node may ask: each number, then each label; to which column that belongs, or -1 where a group lacks it.
+    n_bins = int(learnt.n_labels.sum(axis=1).max())
+    column_of = np.full((n_groups, n_chosen + n_bins), -1)
+    column_of[:, :n_chosen] = np.where(is_number, np.arange(n_chosen), -1)
+    for group, counts in enumerate(learnt.n_labels):
+        column_of[group, n_chosen : n_chosen + counts.sum()] = np.repeat(np.arange(n_chosen), counts)
+    column, place = np.full((n_groups, n_nodes), -1), np.zeros((n_groups, n_nodes), dtype=np.int64)
+    cells, rows, first = np.zeros(len(learnt.table), dtype=np.int64), np.arange(len(learnt.table)), 0
+    while 2 * first + 1 < n_nodes and len(rows):
+        order = rows[np.argsort(learnt.of_group[rows] * n_nodes + cells[rows], kind="stable")]
+        keys, starts = np.unique(learnt.of_group[order] * n_nodes + cells[order], return_index=True)
+        group, node = keys // n_nodes, keys % n_nodes
         sizes = np.diff(np.append(starts, len(order)))
-        table, at = codes[order].astype(np.int64), np.repeat(np.arange(len(nodes)), sizes)
+        table, at = learnt.table[order], np.repeat(np.arange(len(keys)), sizes)
         lowest, highest = (extreme.reduceat(table, starts, axis=0) for extreme in (np.minimum, np.maximum))
-        cuts = lowest + (draws[nodes] * (highest - lowest)).astype(np.int64)
-        counted = np.where(is_number, table <= cuts[at], table < bins)
-        into = np.where(is_number, 0, table) + first_bin[:-1] + at[:, None] * first_bin[-1]
-        into, taken = into[counted], order[np.nonzero(counted)[0]]
-        shape = (len(nodes), int(first_bin[-1]))
-        rows_inside = _sums(np.ones(len(taken)), into, shape)
-        allowed = np.minimum(rows_inside, sizes[:, None] - rows_inside) >= least_rows
-        gain, whole = np.zeros(rows_inside.shape), np.zeros(len(nodes))
-        for pulls, stiffs in zip(gradient.T, stiffness.T, strict=True):
-            pull, stiff = (_sums(values[taken], into, shape) for values in (pulls, stiffs))
-            total, total_stiff = (np.add.reduceat(values[order], starts) for values in (pulls, stiffs))
+        cuts = lowest + (draws[group, node] * (highest - lowest)).astype(np.int64)
+        left = table <= cuts[at]
+        of_row, of_column = np.nonzero((table < learnt.n_labels[group][at]) if n_bins else left[:0])
+        into = at[of_row] * n_bins + first_bin[group[at[of_row]], of_column] + table[of_row, of_column]
+
+        def inside(values: FloatArray) -> FloatArray:
+            of_numbers = np.add.reduceat(left * values[:, None], starts, axis=0)  # noqa: B023
+            of_labels = np.bincount(into, values[of_row], len(keys) * n_bins).reshape(len(keys), n_bins)  # noqa: B023
+            return np.concatenate([of_numbers, of_labels], axis=1)
+
+        rows_inside, asked_of = inside(np.ones(len(order))), column_of[group]
+        allowed = (np.minimum(rows_inside, sizes[:, None] - rows_inside) >= least_rows) & (asked_of >= 0)
+        sign = np.take_along_axis(learnt.signs[group], np.maximum(asked_of, 0), axis=1)
+        gain, whole = np.zeros(rows_inside.shape), np.zeros(len(keys))
+        for pulls, stiffs in zip(learnt.gradient[:, order], learnt.stiffness[:, order], strict=True):
+            pull, stiff = inside(pulls), inside(stiffs)
+            total, total_stiff = np.add.reduceat(pulls, starts), np.add.reduceat(stiffs, starts)
             whole += total * total / (total_stiff + ridge)
             other, other_stiff = total[:, None] - pull, total_stiff[:, None] - stiff
             step, other_step = pull / (stiff + ridge), other / (other_stiff + ridge)
             gain += pull * step + other * other_step
-            allowed &= signs[of_bin] * (other_step - step) >= 0.0
+            allowed &= sign * (other_step - step) >= 0.0
         gain = np.where(allowed, gain - whole[:, None], -np.inf).astype(np.float32)
-        best = gain.argmax(axis=1)
-        is_cut = gain[np.arange(len(nodes)), best] > np.float32(LEAST_GAIN_OF_A_CUT)
-        if not is_cut.any():
-            return
-        one = of_bin[best]
-        column[nodes] = np.where(is_cut, one, -1)
-        place[nodes] = np.where(is_number[one], cuts[np.arange(len(nodes)), one], best - first_bin[one])
-        asked, answers = at[is_cut[at]], table[is_cut[at], one[at[is_cut[at]]]]
-        wanted, numbers = place[nodes][asked], is_number[one][asked]
-        is_right = np.where(numbers, answers > wanted, answers == wanted)
-        cells[order[is_cut[at]]] = 2 * nodes[asked] + 1 + is_right
+        best, each = gain.argmax(axis=1), np.arange(len(keys))
+        is_cut = gain[each, best] > np.float32(LEAST_GAIN_OF_A_CUT)
+        one, number = np.maximum(asked_of[each, best], 0), best < n_chosen
+        column[group, node] = np.where(is_cut, one, -1)
+        place[group, node] = np.where(number, cuts[each, one], best - n_chosen - first_bin[group, one])
+        here = is_cut[at]
+        rows, asked = order[here], at[here]
+        answers, wanted = table[here, one[asked]], place[group, node][asked]
+        is_right = np.where(number[asked], answers > wanted, answers == wanted)
+        cells[rows] = 2 * node[asked] + 1 + is_right
         first = 2 * first + 1
+    return column, place, cells
 
 
-def _sums(values: FloatArray, into: IntArray, shape: tuple[int, int]) -> FloatArray:
-    """The sums of values (nodes, bins)."""
-    return np.bincount(into, values, shape[0] * shape[1]).astype(np.float64).reshape(shape)
-
-
-def ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray, cells: IntArray) -> None:
-    """Find the node of a partition in which each row ends.
-
-    Parameters
-    ----------
-    codes, n_labels, column, place
-        As `grow` takes and gives them.
-    cells : int64 ndarray (rows,)
-        Result.
-    """
-    cells[:] = 0
+def _ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray) -> IntArray:
+    """The node of a partition in which each row ends."""
+    cells = np.zeros(codes.shape[1], dtype=np.int64)
     goes_on = np.arange(len(cells))
     while len(goes_on := goes_on[column[cells[goes_on]] >= 0]):
         nodes = cells[goes_on]
-        answers, wanted = codes[goes_on, column[nodes]].astype(np.int64), place[nodes]
+        answers, wanted = codes[column[nodes], goes_on].astype(np.int64), place[nodes]
         is_right = np.where(n_labels[column[nodes]] == 0, answers > wanted, answers == wanted)
         cells[goes_on] = 2 * nodes + 1 + is_right
+    return cells
 
 
-def derivatives(
-    exponentials: FloatArray, target: IntArray, units: FloatArray, gradient: FloatArray, stiffness: FloatArray
-) -> None:
-    """The derivatives of the log-loss of each row by the score of each class, rounded to whole numbers.
+def add_steps(scores: FloatArray, steps: FloatArray, cells: AnyArray, shifted: FloatArray, highest: FloatArray) -> None:
+    """Add what cells say to the scores of the rows in them, in each group.
 
     Parameters
     ----------
-    exponentials : ndarray (classes, rows)
+    scores : ndarray (groups, classes, rows)
+        Changed.
+    steps : ndarray (groups, classes, cells)
+    cells : ndarray (groups, rows)
+    shifted : ndarray (groups, classes, rows)
+        Result: the scores less the highest of each row.
+    highest : ndarray (groups, rows)
+        Result: the highest score of each row.
+    """
+    scores += np.take_along_axis(steps, cells[:, None].astype(np.int64), axis=2)
+    np.max(scores, axis=1, out=highest)
+    np.subtract(scores, highest[:, None], out=shifted)
+
+
+def derivatives(
+    exponentials: FloatArray,
+    target: IntArray,
+    units: FloatArray,
+    totals: FloatArray,
+    gradient: IntArray,
+    stiffness: IntArray,
+) -> None:
+    """The derivatives of the log-loss of rows by the score of each class, rounded to whole numbers, in each group.
+
+    Parameters
+    ----------
+    exponentials : ndarray (groups, classes, rows)
         Of the scores less the highest of each row.
     target : ndarray (rows,)
-    units : ndarray (rows,)
-        What the rows weigh, in the units that are counted.
-    gradient, stiffness : ndarray (classes, rows)
+    units : ndarray (groups, rows)
+        What the rows weigh, in the units that are counted: 0 for those that the group does not learn.
+    totals : ndarray (groups, rows)
+        Result: the sum of the exponentials.
+    gradient, stiffness : int64 ndarray (groups, classes, rows)
         Results: first derivatives, with the sign turned, and second ones.
     """
-    np.divide(exponentials, exponentials.sum(axis=0), out=gradient)
-    np.subtract(1.0, gradient, out=stiffness)
-    stiffness *= gradient
-    stiffness *= units
-    np.negative(gradient, out=gradient)
-    gradient[target, np.arange(len(target))] += 1.0
-    gradient *= units
-    for values in (gradient, stiffness):
-        values += TO_WHOLE
-        values -= TO_WHOLE
-
-
-def add_effects(scores: FloatArray, effects: FloatArray, cells: IntArray) -> None:
-    """Add the effects of cells (classes, cells) to the scores of the rows in them (classes, rows)."""
-    scores += effects[:, cells]
-
-
-def cell_sums(cells: IntArray, values: FloatArray, sums: FloatArray) -> None:
-    """Add the values of rows (classes, rows) to the sums of their cells (classes, cells)."""
-    for label, of_rows in enumerate(values):
-        sums[label] += np.bincount(cells, of_rows, sums.shape[1])
+    np.sum(exponentials, axis=1, out=totals)
+    proba = exponentials * (1.0 / totals)[:, None]
+    own = np.arange(exponentials.shape[1])[:, None] == target
+    gradient[:] = ((own - proba) * units[:, None] + TO_WHOLE) - TO_WHOLE
+    stiffness[:] = ((1.0 - proba) * proba * units[:, None] + TO_WHOLE) - TO_WHOLE

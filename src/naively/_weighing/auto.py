@@ -13,6 +13,7 @@ from naively._common.checks import require_whole, some_of
 from naively._model.schema import Schema
 from naively._scoring.model import Factor, LeftOutRows
 from naively._weighing.additive import AdditiveModel, Prior, fit_additive
+from naively._weighing.boosted import n_groups
 from naively._weighing.categories import prior_pseudo_counts
 from naively._weighing.kept import FittedRows, fitted_rows, in_rows, sample_weights, typical_weights
 from naively._weighing.reading import read_sources
@@ -76,7 +77,7 @@ class Weighed:
     codes, weights : ndarray
         Their classes, and what they count as a sample of all rows.
     rows : FittedRows
-        All kept rows, dealt to folds.
+        All kept rows, dealt to parts.
     """
 
     model: AdditiveModel
@@ -140,7 +141,7 @@ def weigh(
         kept=cells,
         codes=kept.codes,
         weights=sample_weights(kept, class_weights),
-        rows=fitted_rows(kept, class_weights),
+        rows=fitted_rows(kept, class_weights, in_parts=lambda n_rows: n_groups(n_rows, len(class_weights))),
     )
 
 

@@ -3,23 +3,25 @@
 A partition has a few cells. Of each number one cut is tried, drawn at random, and of labels each against the others:
 the one that lowers the loss most is taken. What a cell adds to a class is one Newton step: the sum of its residuals
 over the sum of its variances and a ridge. As many partitions are added as left-out rows justify; none, if they only
-follow chance. Like the fold forest they come in groups that each leave a fold out, so that a row's left-out scores are
-those of its group.
+follow chance. They come in groups that each leave a part of the rows out: a row's left-out scores are those of its
+group, and those of a new row are the mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 
 from naively._kernels import kernel_of, partition_reference, repays_compiler, with_reference
+from naively._weighing.partitions import Partitions
 from naively._weighing.softmax import log_loss
 from naively._weighing.terms import Column
-from naively._weighing.trees import NOT_MONOTONE, Features, Trees, TreeTable, joined_trees, monotone_values
+from naively._weighing.trees import NOT_MONOTONE, Features, Trees, TreeTable, side_by_side
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -33,8 +35,8 @@ STEP = 0.15
 ROUNDS_TO_DOUBLE = 100
 """Steps grow from round to round, by the first step after so many: few rounds are careful, many get somewhere."""
 
-DEPTH = 4
-"""How often a row is asked at most: a partition has 2 ** DEPTH cells."""
+N_NODES = 31
+"""The nodes of a full tree of 16 cells: a row is asked four times at most."""
 
 LEAST_ROWS_OF_A_CELL = 3
 RIDGE = 1.0
@@ -54,8 +56,18 @@ LEAST_GAIN = 1e-5
 LEAST_GAIN_OF_ALL = 2.0
 """Nats, over all left-out rows, that partitions must gain together: less may be chance."""
 
+GROUPS = ((1 << 16, 4096, 16), (1 << 17, 1 << 15, 8))
+"""So many groups where no more than so many scores (rows x classes) and rows are at hand; elsewhere `LEAST_GROUPS`. The
+mean of many groups is better than each, and each lacks fewer rows; beyond that they cost more than they bring."""
+
+LEAST_GROUPS = 4
+
 CELLS_FOR_THREADS = 100_000
 """Cells of a table from which groups grow in threads."""
+
+CELLS_AT_ONCE = 1 << 17
+"""Scores of groups that grow together: of small tables most of the time would go by between kernels, and of large ones
+what is known of several groups would not stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +91,18 @@ class BoostedExpert:
         return np.asarray(log_softmax(self.log_prior + total_steps(self.trees, self.features(columns)), axis=1))
 
 
+def n_groups(n_rows: int, n_classes: int) -> int:
+    """How many groups of partitions there are, each of which does not learn one part of the rows."""
+    fitting = (groups for scores, rows, groups in GROUPS if n_rows * n_classes <= scores and n_rows <= rows)
+    return next(fitting, LEAST_GROUPS)
+
+
 def fit_boosted_expert(
     features: Features,
     table: TreeTable,
     target: IntArray,
     weights: FloatArray,
-    folds: IntArray,
+    parts: IntArray,
     log_prior: FloatArray,
     n_threads: int = 1,
     monotone: Mapping[int, int] = NOT_MONOTONE,
@@ -96,12 +114,12 @@ def fit_boosted_expert(
 
     Parameters
     ----------
-    features, table, target, weights, folds, n_threads, monotone
+    features, table, target, weights, parts, n_threads, monotone
         See `fit_partitions`.
     log_prior : ndarray (classes,)
     """
     start = np.tile(log_prior, (len(target), 1))
-    trees, scores = fit_partitions(features, table, target, weights, folds, start, n_threads, monotone)
+    trees, scores = fit_partitions(features, table, target, weights, parts, start, n_threads, monotone)
     if trees is None:
         return None
     return BoostedExpert(features, trees, log_prior), np.asarray(log_softmax(scores, axis=1))
@@ -112,7 +130,7 @@ def fit_partitions(
     table: TreeTable,
     target: IntArray,
     weights: FloatArray,
-    folds: IntArray,
+    parts: IntArray,
     start: FloatArray,
     n_threads: int = 1,
     monotone: Mapping[int, int] = NOT_MONOTONE,
@@ -123,41 +141,56 @@ def fit_partitions(
     ----------
     features, table : Features, TreeTable
         How columns are read, and the kept rows so read.
-    target, weights, folds : ndarray (rows,)
+    target, weights, parts : ndarray (rows,)
+        For each part there is a group that does not learn it.
     start : ndarray (rows, classes)
         Left-out scores.
     n_threads : int
     monotone : dict
         Columns with which the score of the second of two classes must only rise (1) or fall (-1).
     """
-    groups = [
-        _Group(features, table, target, weights, fold, folds == fold, start, monotone)
-        for fold in np.unique(folds).tolist()
-        if (folds != fold).any()
-    ]
-    if not groups:
+    held_out_by, n_rows = np.unique(parts, return_inverse=True)[1], len(target)
+    count = int(held_out_by.max(initial=-1)) + 1
+    if count < 2:
         return None, start
     threads = n_threads if table.codes.size >= CELLS_FOR_THREADS else 1
-    least = weights.sum() * LEAST_GAIN
+    n_blocks = max(threads, -(-count * start.size // CELLS_AT_ONCE))
+    together = np.array_split(np.arange(count), min(n_blocks, count))
+    losses = np.empty(n_rows)  # of each row by the group that does not learn it
+    rows = _Rows(features, table, target, weights, held_out_by, start, features.signs(monotone), losses)
+    boosts = [_Boosts(rows, groups) for groups in together]
+    draw, least = _draws(count, table.codes.shape[1]), weights.sum() * LEAST_GAIN
     first = log_loss(log_softmax(start, axis=1), target, weights)
     best, n_rounds = first, 0
     for done in range(1, ROUNDS + 1):
         if best < LEAST_GAIN_OF_ALL:  # so much is no longer left to be gained
             break
-        loss = sum(in_order(_Group.loss_of_next, groups, threads))
+        list(in_order(partial(_Boosts.add, drawn=next(draw)), boosts, threads))
+        loss = float(weights @ losses)
         if loss < best - least:
             best, n_rounds = loss, done
         elif done - n_rounds >= PATIENCE:
             break
     if first - best < LEAST_GAIN_OF_ALL:
         return None, start
-    corrected = start.copy()
-    for group in groups:
-        asked = table.ranks[group.held_out].astype(np.float64)
-        corrected[group.held_out] += total_steps(joined_trees(group.partitions[:n_rounds]), asked)
-    share = 1.0 / len(groups)
-    every = [(tree, share * effects) for group in groups for tree, effects in group.partitions[:n_rounds]]
-    return features.cut_numbers(joined_trees(every)), corrected
+    corrected, trees = start.copy(), list[Trees]()
+    for group, partitions in enumerate(one for each in boosts for one in each.partitions(n_rounds)):
+        trees.append(partitions.trees(features, rows.n_labels_by_place))
+        held_out = held_out_by == group
+        corrected[held_out] += total_steps(trees[-1], table.ranks[held_out].astype(np.float64))
+    joined = side_by_side(trees)
+    return features.cut_numbers(replace(joined, values=joined.values / np.float32(count))), corrected
+
+
+def _draws(n_groups: int, n_columns: int) -> Iterator[tuple[IntArray, FloatArray]]:
+    """For each round and group the columns that may be cut, in order, and where the nodes try cuts of numbers.
+
+    All groups are drawn for together: in how many threads they grow shows in nothing.
+    """
+    random, n_chosen = np.random.RandomState(0), max(1, round(SHARE_OF_COLUMNS * n_columns))
+    while True:
+        order = np.argsort(random.random_sample((n_groups, n_columns)), axis=1)
+        yield np.sort(order[:, :n_chosen], axis=1), random.random_sample((n_groups, N_NODES, n_chosen))
 
 
 def total_steps(trees: Trees, features: FloatArray) -> FloatArray:
@@ -181,16 +214,19 @@ def total_steps(trees: Trees, features: FloatArray) -> FloatArray:
     return total
 
 
-class _Group:
-    """Partitions that do not see the rows of a fold, and the scores of all rows under them.
+class _Rows:
+    """What all groups of partitions read.
 
     Parameters
     ----------
-    features, table, target, weights, start, monotone
+    features, table, target, weights, start
         See `fit_partitions`.
-    fold : int
-        Which cuts are drawn, too, depends on it.
-    held_out : bool ndarray (rows,)
+    held_out_by : ndarray (rows,)
+        The group that does not learn the row.
+    signs : ndarray (features,)
+        See `Features.signs`.
+    losses : ndarray (rows,)
+        Where the loss of each row by its group is written.
     """
 
     def __init__(
@@ -199,154 +235,110 @@ class _Group:
         table: TreeTable,
         target: IntArray,
         weights: FloatArray,
-        fold: int,
-        held_out: AnyArray,
+        held_out_by: IntArray,
         start: FloatArray,
-        monotone: Mapping[int, int],
+        signs: IntArray,
+        losses: FloatArray,
     ):
-        self.held_out, self.partitions = held_out, list[tuple[Any, FloatArray]]()
-        self._features, self._signs, self._n_labels = features, features.signs(monotone), table.n_labels
-        self._random, self._n_nodes = np.random.RandomState(fold), 2 ** (DEPTH + 1) - 1
-        learnt = ~held_out
-        self._learnt, self._asked = table.codes[learnt], table.codes[held_out]
-        self._target = target[learnt]
-        self._weights = weights[learnt].astype(np.float32).astype(np.float64)  # equal ones to the last bit
-        self._scores, self._asked_scores = start[learnt].T.copy(), start[held_out].T.copy()
-        self._exponentials, self._gradient, self._stiffness = np.empty((3, *self._scores.shape))  # written anew
-        self._asked_target, self._asked_weights = target[held_out], weights[held_out]
-
-    def loss_of_next(self) -> float:
-        """Add a partition; the log-loss of the rows that are held out."""
-        gradient, stiffness = self._derivatives()
-        cuts, cells = self._cut(gradient, stiffness)
-        tree, effects = self._tree(cuts, cells, gradient, stiffness)
-        self.partitions.append((tree, effects[:, tree.numbers].T))
-        _add_effects(self._scores, effects, cells)
-        _add_effects(self._asked_scores, effects, _ends(self._asked, self._n_labels, cuts))
-        return log_loss(log_softmax(self._asked_scores, axis=0).T, self._asked_target, self._asked_weights)
-
-    def _derivatives(self) -> tuple[FloatArray, FloatArray]:
-        """Of the log-loss of each row by the score of each class (classes, rows), whole numbers of units."""
-        np.subtract(self._scores, self._scores.max(axis=0), out=self._exponentials)
-        np.exp(self._exponentials, out=self._exponentials)
-        _derive(self._exponentials, self._target, UNIT * self._weights, self._gradient, self._stiffness)
-        return self._gradient, self._stiffness
-
-    def _cut(self, gradient: FloatArray, stiffness: FloatArray) -> tuple[Cuts, IntArray]:
-        """The next partition: what its nodes ask, and where the learnt rows end."""
-        n_columns, random = self._learnt.shape[1], self._random
-        n_chosen = max(1, round(SHARE_OF_COLUMNS * n_columns))
-        chosen = np.sort(random.permutation(n_columns)[:n_chosen])
-        labels_last = np.argsort(self._n_labels[chosen] > 0, kind="stable")  # as the kernel wants them
-        chosen = chosen[labels_last]
-        draws = random.random_sample((self._n_nodes, n_chosen))
-        outputs = _largest_classes(gradient)
-        cuts, cells = _grown(
-            self._learnt[:, chosen],
-            self._n_labels[chosen],
-            self._signs[self._features.first_of_columns[chosen]],
-            gradient[outputs].T,
-            stiffness[outputs].T,
-            draws,
-        )
-        return Cuts(np.where(cuts.column >= 0, chosen[cuts.column], -1), cuts.place), cells
-
-    def _tree(
-        self, cuts: Cuts, cells: IntArray, gradient: FloatArray, stiffness: FloatArray
-    ) -> tuple[Partition, FloatArray]:
-        """The partition as a tree, and what each of its nodes adds to each class (classes, nodes).
-
-        What a cell adds is a step; a node above it adds the mean of what lies below.
-        """
-        pulls, stiffs = (_cell_sums(cells, values, self._n_nodes) for values in (gradient, stiffness))
-        share = STEP * (1.0 + len(self.partitions) / ROUNDS_TO_DOUBLE)
-        steps = share * pulls / (stiffs + RIDGE * UNIT)
-        totals = np.bincount(cells, self._weights, self._n_nodes).astype(np.float64)
-        for node in np.flatnonzero(cuts.column >= 0)[::-1].tolist():
-            below = slice(2 * node + 1, 2 * node + 3)
-            totals[node] = totals[below].sum()
-            steps[:, node] = steps[:, below] @ totals[below] / totals[node]
-        tree = cuts.tree(self._features.first_of_columns, self._n_labels, totals)
-        if self._signs.any():
-            steps[:, tree.numbers] = monotone_values(tree, steps[:, tree.numbers].T, self._signs).T
-        return tree, steps
+        # Numbers come first, as the kernel wants them.
+        self.columns = np.argsort(table.n_labels > 0, kind="stable")
+        self.codes = np.ascontiguousarray(table.codes.T[self.columns])
+        self.n_labels, self.n_labels_by_place = table.n_labels[self.columns], table.n_labels
+        self.first_of_columns = features.first_of_columns[self.columns]
+        self.signs, self.signs_of_columns, self.start = signs, signs[self.first_of_columns], start
+        self.target, self.held_out_by, self.losses = target, held_out_by, losses
+        self.weights = weights.astype(np.float32).astype(np.float64)  # equal ones to the last bit
 
 
-@dataclass(frozen=True)
-class Cuts:
-    """What the nodes of a partition ask; see `naively._kernels.partition_reference.grow`.
+class _Boosts:
+    """Groups of partitions, each of which does not learn some rows, and the scores of all rows under them.
 
     Parameters
     ----------
-    column, place : ndarray (nodes,)
+    rows : _Rows
+    groups : ndarray (groups,)
+        Which groups.
     """
 
-    column: IntArray
-    place: IntArray
+    def __init__(self, rows: _Rows, groups: IntArray):
+        self._rows, self._groups, self._rounds = rows, groups, list[Partitions]()
+        shape = len(groups), rows.start.shape[1], len(rows.target)
+        self._scores = np.tile(rows.start.T, (len(groups), 1, 1))
+        self._exponentials, (self._gradient, self._stiffness) = np.empty(shape), np.empty((2, *shape), dtype=np.int64)
+        self._highest, self._totals = np.empty((2, shape[0], shape[2]))
+        self._cells = np.zeros((shape[0], shape[2]), dtype=np.uint8)
+        self._units = np.where(rows.held_out_by == groups[:, None], 0.0, UNIT * rows.weights)
+        self._own_rows = np.flatnonzero(np.isin(rows.held_out_by, groups))
+        self._own_groups = rows.held_out_by[self._own_rows] - groups[0]
+        self._derive(np.zeros((*shape[:2], 1)))
 
-    def tree(self, first_of_columns: IntArray, n_labels: IntArray, totals: FloatArray) -> Partition:
-        """The nodes that there are, as a tree that asks for features.
+    def add(self, drawn: tuple[IntArray, FloatArray]) -> None:
+        """Add a partition to each group, and write the losses of the rows that it does not learn.
 
         Parameters
         ----------
-        first_of_columns : ndarray (columns,)
-            The first feature of each column.
-        n_labels : ndarray (columns,)
-            How many labels each column has, 0 if numbers.
-        totals : ndarray (nodes,)
-            The weight of the rows in each node.
+        drawn : tuple
+            For all groups; see `_draws`.
         """
-        asks = self.column >= 0
-        there = np.zeros(len(asks), dtype=bool)
-        there[0] = True
-        inner = np.flatnonzero(asks)
-        there[2 * inner + 1] = there[2 * inner + 2] = True
-        numbers = np.flatnonzero(there)
-        number = np.cumsum(there) - 1
-        asks, column, place = asks[numbers], self.column[numbers], self.place[numbers]
-        is_label = n_labels[column] > 0
-        return Partition(
-            numbers,
-            np.where(asks, first_of_columns[column] + np.where(is_label, place, 0), -1),
-            np.where(asks, np.where(is_label, 0.5, place + 0.5), 0.0),
-            np.where(asks, number[np.where(asks, 2 * numbers + 1, 0)], -1),
-            np.where(asks, number[np.where(asks, 2 * numbers + 2, 0)], -1),
-            totals[numbers],
+        chosen, draws = drawn
+        partitions = self._grown(chosen[self._groups], draws[self._groups])
+        self._rounds.append(partitions)
+        self._derive(partitions.steps)
+        at, rows = self._own_groups, self._own_rows
+        own = self._scores[at, self._rows.target[rows], rows]
+        self._rows.losses[rows] = np.log(self._totals[at, rows]) + self._highest[at, rows] - own
+
+    def partitions(self, n_rounds: int) -> Iterator[Partitions]:
+        """The partitions of each group, of the first rounds."""
+        stacked = [np.stack(part) for part in zip(*self._rounds[:n_rounds], strict=True)]
+        for group in range(len(self._groups)):
+            column, place, totals, steps = (part[:, group] for part in stacked)
+            yield Partitions(np.where(column >= 0, self._rows.columns[column], -1), place, totals, steps)
+
+    def _derive(self, steps: FloatArray) -> None:
+        """Add the steps of cells (groups, classes, cells) to the scores of the rows in them, and derive the loss."""
+        _add_steps(self._scores, steps, self._cells, self._exponentials, self._highest)
+        np.exp(self._exponentials, out=self._exponentials)
+        target, units = self._rows.target, self._units
+        _write_derivatives(self._exponentials, target, units, self._totals, self._gradient, self._stiffness)
+
+    def _grown(self, chosen: IntArray, draws: FloatArray) -> Partitions:
+        """The next partition of each group; where all rows end is put into their cells."""
+        n_groups, n_classes, _ = self._scores.shape
+        column, place = np.zeros((2, n_groups, N_NODES), dtype=np.int64)
+        pulls, stiffs = np.zeros((2, n_groups, n_classes, N_NODES), dtype=np.int64)
+        totals, rows = np.zeros((n_groups, N_NODES)), self._rows
+        _grow(
+            rows.codes,
+            rows.n_labels,
+            rows.signs_of_columns,
+            rows.held_out_by,
+            self._groups,
+            chosen,
+            _largest_classes(self._gradient),
+            self._gradient,
+            self._stiffness,
+            rows.weights,
+            draws,
+            column,
+            place,
+            self._cells,
+            pulls,
+            stiffs,
+            totals,
         )
+        share = STEP * (1.0 + len(self._rounds) / ROUNDS_TO_DOUBLE)
+        partitions = Partitions(column, place, totals, share * pulls / (stiffs + RIDGE * UNIT))
+        return partitions.monotone(rows.first_of_columns, rows.signs) if rows.signs.any() else partitions
 
 
-@dataclass(frozen=True)
-class Partition:
-    """A small tree, with the attributes of those of scikit-learn.
-
-    Parameters
-    ----------
-    numbers : ndarray (nodes,)
-        Which of the nodes of a complete tree are there.
-    feature, threshold, children_left, children_right, weighted_n_node_samples : ndarray (nodes,)
-    """
-
-    numbers: IntArray
-    feature: IntArray
-    threshold: FloatArray
-    children_left: IntArray
-    children_right: IntArray
-    weighted_n_node_samples: FloatArray
-
-    @property
-    def node_count(self) -> int:
-        """How many nodes there are."""
-        return len(self.numbers)
-
-
-def _largest_classes(gradient: FloatArray) -> IntArray | slice:
+def _largest_classes(gradient: IntArray) -> IntArray:
     """The classes for which a partition is cut: one of two, which mirror each other, or those with most to gain."""
-    n_classes = len(gradient)
-    if n_classes == 2:
-        return slice(1, 2)
+    n_groups, n_classes, _ = gradient.shape
     if n_classes <= MOST_OUTPUTS:
-        return slice(None)
-    return np.sort(np.argsort(-np.abs(gradient).sum(axis=1), kind="stable")[:MOST_OUTPUTS])
+        return np.tile(np.arange(n_classes == 2, n_classes), (n_groups, 1))
+    pulls = np.stack([np.abs(group).sum(axis=1) for group in gradient])
+    return np.sort(np.argsort(-pulls, axis=1, kind="stable")[:, :MOST_OUTPUTS], axis=1)
 
 
 def _kernel(name: str, n_cells: int) -> Any:
@@ -354,48 +346,35 @@ def _kernel(name: str, n_cells: int) -> Any:
 
 
 @with_reference
-def _grown(
+def _grow(
     codes: AnyArray,
     n_labels: IntArray,
     signs: IntArray,
-    gradient: FloatArray,
-    stiffness: FloatArray,
+    held_out_by: IntArray,
+    groups: IntArray,
+    chosen: IntArray,
+    outputs: IntArray,
+    gradient: IntArray,
+    stiffness: IntArray,
+    weights: FloatArray,
     draws: FloatArray,
-) -> tuple[Cuts, IntArray]:
-    """A partition of rows, and the node in which each ends; see `naively._kernels.partition_reference.grow`."""
-    column, place = np.full(len(draws), -1, dtype=np.int64), np.zeros(len(draws), dtype=np.int64)
-    cells = np.zeros(len(codes), dtype=np.int64)
-    codes, pulls, stiffs = (np.ascontiguousarray(part) for part in (codes, gradient, stiffness))
-    grow = _kernel("grow", codes.size)
-    grow(codes, n_labels, signs, pulls, stiffs, draws, RIDGE * UNIT, LEAST_ROWS_OF_A_CELL, column, place, cells)
-    return Cuts(column, place), cells
-
-
-@with_reference
-def _ends(codes: AnyArray, n_labels: IntArray, cuts: Cuts) -> IntArray:
-    """The node in which each row ends."""
-    cells = np.zeros(len(codes), dtype=np.int64)
-    _kernel("ends", len(codes))(codes, n_labels, cuts.column, cuts.place, cells)
-    return cells
-
-
-@with_reference
-def _derive(
-    exponentials: FloatArray, target: IntArray, units: FloatArray, gradient: FloatArray, stiffness: FloatArray
+    *results: AnyArray,
 ) -> None:
-    """Write derivatives; see `naively._kernels.partition_reference.derivatives`."""
-    _kernel("derivatives", exponentials.size)(exponentials, target, units, gradient, stiffness)
+    """Grow partitions of rows; see `naively._kernels.partition_reference.grow`."""
+    rows = codes, n_labels, signs, held_out_by, groups, chosen, outputs, gradient, stiffness, weights
+    grow = _kernel("grow", len(groups) * codes.size)
+    grow(*rows, draws, RIDGE * UNIT, LEAST_ROWS_OF_A_CELL, *results)
 
 
 @with_reference
-def _add_effects(scores: FloatArray, effects: FloatArray, cells: IntArray) -> None:
-    """Add the effects of cells (classes, cells) to the scores of the rows in them (classes, rows)."""
-    _kernel("add_effects", scores.size)(scores, effects, cells)
+def _add_steps(
+    scores: FloatArray, steps: FloatArray, cells: AnyArray, shifted: FloatArray, highest: FloatArray
+) -> None:
+    """Add steps to scores; see `naively._kernels.partition_reference.add_steps`."""
+    _kernel("add_steps", scores.size)(scores, steps, cells, shifted, highest)
 
 
 @with_reference
-def _cell_sums(cells: IntArray, values: FloatArray, n_nodes: int) -> FloatArray:
-    """The sums of values (classes, rows) in each node (classes, nodes)."""
-    sums = np.zeros((len(values), n_nodes))
-    _kernel("cell_sums", values.size)(cells, values, sums)
-    return sums
+def _write_derivatives(exponentials: FloatArray, target: IntArray, units: FloatArray, *results: AnyArray) -> None:
+    """Derivatives of the loss; see `naively._kernels.partition_reference.derivatives`."""
+    _kernel("derivatives", exponentials.size)(exponentials, target, units, *results)

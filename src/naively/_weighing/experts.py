@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -86,9 +86,9 @@ class LearntRows:
     ----------
     additive : AdditiveModel
     columns : list of Column
-        All kept rows; one that occurred several times may be in several folds.
+        All kept rows; one that occurred several times may be in several parts.
     rows : FittedRows
-        Their classes, weights and folds.
+        Their classes, weights, parts and folds.
     removed : ndarray (rows,)
         What one occurrence of each row gives to sums of their weights.
     """
@@ -132,7 +132,7 @@ class LearntRows:
         chosen = np.flatnonzero(self.is_asked)
         if len(chosen) == len(self.target):
             return self
-        rows = FittedRows(**{part.name: getattr(self.rows, part.name)[chosen] for part in fields(FittedRows)})
+        rows = self.rows.taken(chosen)
         of_all, of_asked = (
             np.bincount(part.codes, part.weights, len(self.additive.log_prior)) for part in (self.rows, rows)
         )
@@ -189,7 +189,7 @@ def learnt_rows(
     columns : sequence of Column
         All kept rows.
     rows : FittedRows
-        The same, dealt to folds.
+        The same, dealt to parts.
     weights : ndarray
         What the kept rows count.
     """
@@ -204,13 +204,14 @@ class GaussianExpert:
     rescalings: tuple[Rescaling, ...]
     model: JointGaussian
     other_scores: Reweighted
+    log_prior: FloatArray
     temperature: float
     name: str = "joint Gaussian"
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
         rescaled = rescale(self.rescalings, [columns[index][1] for index in self.chosen])
-        return tempered(self.model.scores(rescaled) + self.other_scores(columns), self.temperature)
+        return tempered(self.model.scores(rescaled) + self.other_scores(columns), self.log_prior, self.temperature)
 
 
 def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
@@ -235,11 +236,17 @@ def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
     some = asked.of_additive
     some = some[:: 1 + len(some) * n_classes // MOST_ANSWERS]
     model = choose_joint_gaussian(
-        moments, rescaled[some], asked.target[some], asked.weights[some], asked.removed[some], other_scores[some]
+        moments,
+        rescaled[some],
+        asked.target[some],
+        asked.weights[some],
+        asked.removed[some],
+        other_scores[some],
+        asked.log_prior[some],
     )
     left_out = model.loo_scores(rescaled, asked.target, asked.removed) + other_scores
-    temperature, log_proba = temper(left_out, asked.target, asked.weights)
-    return GaussianExpert(chosen, rescalings, model, scorer, temperature), log_proba
+    temperature, log_proba = temper(left_out, asked.log_prior, asked.target, asked.weights)
+    return GaussianExpert(chosen, rescalings, model, scorer, learnt.additive.log_prior, temperature), log_proba
 
 
 def _other_columns(asked: LearntRows) -> tuple[FloatArray, Reweighted]:

@@ -10,17 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from naively._kernels import forest_reference, kernel_of, repays_compiler, with_reference
+from naively._kernels.forest_reference import Grown
 from naively._weighing.terms import Column
-from naively._weighing.trees import NOT_MONOTONE, Features, Trees, joined_trees, monotone_values, side_by_side
+from naively._weighing.trees import (
+    NOT_MONOTONE,
+    Features,
+    Trees,
+    TreeTable,
+    joined_trees,
+    monotone_values,
+    side_by_side,
+)
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
-FOLDS = 4
-TREES_PER_FOLD = 25
+TREES_PER_FOLD, MOST_TREES = 25, 128
+"""Trees that leave out a fold, and of all folds at most."""
+
 SHARE_OF_COLUMNS = 0.7
 """At each node as many features are tried as this share of the columns: many labels do not make it cost more."""
 
@@ -33,6 +43,9 @@ SMALLEST_PARENT = 1.0
 MOST_VALUES = 1 << 26
 """Numbers that the nodes of all trees may hold for all classes (256 MB in a model), were each leaf as small as may be.
 Where more would be needed leaves have more rows, so that there are fewer nodes."""
+
+UNIT = 2.0**20
+"""Weights are rounded to multiples of 1 / UNIT and counted in it: sums of whole numbers are exact in any order."""
 
 LEAST_ROWS = 20
 """With fewer kept rows no trees are grown."""
@@ -70,7 +83,7 @@ def floored_log(proba: FloatArray, prior: FloatArray, floor: float) -> FloatArra
 
 def fit_forest(
     features: Features,
-    table: AnyArray,
+    table: TreeTable,
     target: IntArray,
     weights: FloatArray,
     folds: IntArray,
@@ -84,8 +97,8 @@ def fit_forest(
 
     Parameters
     ----------
-    features, table : Features, ndarray (rows, features)
-        How columns are read, and the kept rows so read, numbers by rank.
+    features, table : Features, TreeTable
+        How columns are read, and the kept rows so read.
     target, weights, folds : ndarray (rows,)
     is_asked : bool ndarray (rows,)
         The rows to answer for.
@@ -95,13 +108,17 @@ def fit_forest(
     monotone : dict
         Columns in which the probability of the second of two classes must only rise (1) or fall (-1).
     """
-    missing = np.isnan(table)
-    filled, signs = np.where(missing, features.middles, table), features.signs(monotone)
+    asks = _Questions.of(features, table, features.signs(monotone))
     n_tried = max(1, int(SHARE_OF_COLUMNS * len(features.columns)))
-    numbers = [fold for fold in range(FOLDS) if (folds == fold).any()]
+    numbers = np.unique(folds).tolist()
+    n_learnt = max(int((folds != fold).sum()) for fold in numbers) or len(target)
+    n_trees = min(TREES_PER_FOLD, MOST_TREES // len(numbers))
+    least_rows = _least_rows_of_a_leaf(n_learnt, len(prior), len(numbers) * n_trees)
     groups = list(
         in_order(
-            lambda fold: _grow(filled, target, weights, folds == fold, is_asked, fold, len(prior), signs, n_tried),
+            lambda fold: _grow(
+                asks, target, weights, folds == fold, is_asked, fold, n_trees, len(prior), n_tried, least_rows
+            ),
             numbers,
             n_threads,
         )
@@ -114,11 +131,11 @@ def fit_forest(
     while groups:  # each of which is large
         group = groups.pop(0)
         trees = group.joined(shrinkage)
-        parts.append(replace(trees, values=trees.values / np.float32(len(numbers) * TREES_PER_FOLD)))
+        parts.append(replace(trees, values=trees.values / np.float32(len(numbers) * n_trees)))
         left_out[place[group.asked]] = group.asked_sums(shrinkage)
-        parted = group.asked & missing.any(axis=1)
+        parted = group.asked & np.isnan(table.ranks).any(axis=1)
         if parted.any():
-            left_out[place[parted]] = trees.total(table[parted].astype(np.float64))
+            left_out[place[parted]] = trees.total(table.ranks[parted].astype(np.float64))
     return ForestExpert(features, features.cut_numbers(side_by_side(parts)), prior, floor), floored_log(
         left_out, prior, floor
     )
@@ -132,8 +149,7 @@ class Group:
     ----------
     asked : bool ndarray (rows,)
         The rows of the fold that are asked.
-    trees : list
-        Trees of scikit-learn.
+    trees : list of GrownTree
     order, parents : ndarray (nodes,)
         The nodes, numbered through all trees, by level; and where among them the parent of each one is.
     levels : list of slice
@@ -147,7 +163,7 @@ class Group:
     """
 
     asked: AnyArray
-    trees: list[Any]
+    trees: list[GrownTree]
     order: IntArray
     parents: IntArray
     levels: list[slice]
@@ -209,58 +225,153 @@ class Group:
         return joined_trees(list(zip(self.trees, self._by_tree(proba), strict=True))).pruned(kept)
 
 
+@dataclass(frozen=True)
+class _Questions:
+    """What trees may ask: the rows that they grow on, and which column, and which of its labels, a feature reads.
+
+    Parameters
+    ----------
+    codes : unsigned ndarray (columns, rows)
+    column_of, label_of : ndarray (features,)
+        See `naively._kernels.forest_reference.grow`.
+    signs : ndarray (features,)
+        See `Features.signs`.
+    """
+
+    codes: AnyArray
+    column_of: IntArray
+    label_of: IntArray
+    signs: IntArray
+
+    @classmethod
+    def of(cls, features: Features, table: TreeTable, signs: IntArray) -> _Questions:
+        """The questions about a table."""
+        widths = np.maximum(table.n_labels, 1)
+        column_of = np.repeat(np.arange(len(widths)), widths)
+        label_of = np.arange(len(column_of)) - features.first_of_columns[column_of]
+        label_of[table.n_labels[column_of] == 0] = -1
+        return cls(np.ascontiguousarray(table.codes.T), column_of, label_of, signs)
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree that was grown, with the names that those of scikit-learn have.
+
+    Parameters
+    ----------
+    feature, threshold, children_left, children_right, weighted_n_node_samples : ndarray (nodes,)
+    proba : ndarray (nodes, classes)
+    ends : ndarray (asked rows,)
+        The leaf of each row that is asked.
+    """
+
+    feature: AnyArray
+    threshold: FloatArray
+    children_left: IntArray
+    children_right: IntArray
+    weighted_n_node_samples: FloatArray
+    proba: FloatArray
+    ends: IntArray
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes there are."""
+        return len(self.feature)
+
+    @classmethod
+    def of(cls, tree: Grown, label_of: IntArray, ends: IntArray) -> GrownTree:
+        """A tree as it was grown, and where rows end in it."""
+        asks, totals = tree.feature >= 0, tree.counts.sum(axis=1)
+        return cls(
+            tree.feature,
+            np.where(label_of[tree.feature] < 0, tree.cut + 0.5, 0.5),
+            np.where(asks, np.arange(1, len(asks) + 1), -1),
+            np.where(asks, tree.right, -1),
+            totals / UNIT,
+            tree.counts / np.maximum(totals, 1)[:, None],
+            ends,
+        )
+
+
 def _grow(
-    filled: AnyArray,
+    asks: _Questions,
     target: IntArray,
     weights: FloatArray,
     held_out: AnyArray,
     is_asked: AnyArray,
     fold: int,
+    n_trees: int,
     n_classes: int,
-    signs: IntArray,
     n_tried: int,
+    least_rows: int,
 ) -> Group:
-    from sklearn.tree import ExtraTreeClassifier
-
-    learnt = ~held_out if not held_out.all() else held_out
-    rows, classes, weight = filled[learnt], target[learnt], weights[learnt]
-    first, constraints = fold * TREES_PER_FOLD, signs if signs.any() else None
-    least_rows = _least_rows_of_a_leaf(len(rows), n_classes)
-    trees = [
-        ExtraTreeClassifier(
-            max_features=n_tried,
-            min_samples_leaf=least_rows,
-            random_state=first + number,
-            monotonic_cst=constraints,
-        )
-        .fit(rows, classes, sample_weight=weight, check_input=False)
-        .tree_
-        for number in range(TREES_PER_FOLD)
-    ]
+    learnt = np.flatnonzero(~held_out if not held_out.all() else held_out)
+    learnt = learnt[np.argsort(target[learnt], kind="stable")]  # as the kernel wants them
+    asked, seeds = held_out & is_asked, np.arange(fold * n_trees, (fold + 1) * n_trees).astype(np.uint64)
+    units = np.rint(UNIT * weights).astype(np.int64)
+    grown = _grown(asks, target, units, learnt, seeds, n_classes, n_tried, least_rows)
+    codes = asks.codes[:, asked]
+    trees = [GrownTree.of(tree, asks.label_of, _ends(codes, asks, tree)) for tree in grown]
     order, parents, levels = _by_level(trees)
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
-    known = np.concatenate([tree.value[:, 0, :] for tree in trees])[order]
-    proba = np.zeros((len(order), n_classes))
-    proba[:, np.unique(classes)] = known
+    proba = np.concatenate([tree.proba for tree in trees])[order]
     totals = np.concatenate([tree.weighted_n_node_samples for tree in trees])[order]
-    asked, starts = held_out & is_asked, _starts(trees)
-    ends = [tree.apply(filled[asked]) for tree in trees]
-    leaves = [position[start + end] for start, end in zip(starts.tolist(), ends, strict=True)]
-    return Group(asked, trees, order, parents, levels, totals, proba, leaves, signs)
+    leaves = [position[start + tree.ends] for start, tree in zip(_starts(trees).tolist(), trees, strict=True)]
+    return Group(asked, trees, order, parents, levels, totals, proba, leaves, asks.signs)
 
 
-def _least_rows_of_a_leaf(n_rows: int, n_classes: int) -> int:
+@with_reference
+def _grown(
+    asks: _Questions,
+    target: IntArray,
+    units: IntArray,
+    learnt: IntArray,
+    seeds: AnyArray,
+    n_classes: int,
+    n_tried: int,
+    least_rows: int,
+) -> list[Grown]:
+    """Trees; see `naively._kernels.forest_reference.grow`."""
+    rows = asks.codes, asks.column_of, asks.label_of, asks.signs, target, units
+    if not repays_compiler(len(seeds) * len(learnt) * n_tried):
+        return forest_reference.grow(*rows, learnt, seeds, n_classes, n_tried, least_rows)
+    grow_tree, most = kernel_of("forest", "grow_tree"), 2 * len(learnt)
+    tree = Grown(
+        np.empty(most, dtype=np.int32),
+        np.empty(most, dtype=np.int64),
+        np.empty(most, dtype=np.int32),
+        np.empty((most, n_classes), dtype=np.int64),
+    )
+    result = []
+    for seed in seeds:
+        n_nodes = grow_tree(*rows, learnt.astype(np.uint32), seed, n_tried, least_rows, *tree)
+        result.append(Grown(*(part[:n_nodes].copy() for part in tree)))
+    return result
+
+
+@with_reference
+def _ends(codes: AnyArray, asks: _Questions, tree: Grown) -> IntArray:
+    """The leaf in which each row ends."""
+    rows = codes, asks.column_of, asks.label_of, tree.feature, tree.cut, tree.right
+    if not repays_compiler(codes.shape[1]):
+        return forest_reference.ends(*rows)
+    found = np.empty(codes.shape[1], dtype=np.int64)
+    kernel_of("forest", "ends")(*rows, found)
+    return found
+
+
+def _least_rows_of_a_leaf(n_rows: int, n_classes: int, n_trees: int) -> int:
     """As many as keep the values of all trees within bounds: a tree has two nodes for each of its leaves, but one."""
-    return -(-2 * n_rows * n_classes * FOLDS * TREES_PER_FOLD // MOST_VALUES)
+    return -(-2 * n_rows * n_classes * n_trees // MOST_VALUES)
 
 
-def _starts(trees: Sequence[Any]) -> IntArray:
+def _starts(trees: Sequence[GrownTree]) -> IntArray:
     """The number of the first node of each tree, the nodes being numbered through all of them."""
     return np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
 
 
-def _by_level(trees: Sequence[Any]) -> tuple[IntArray, IntArray, list[slice]]:
+def _by_level(trees: Sequence[GrownTree]) -> tuple[IntArray, IntArray, list[slice]]:
     """The nodes of trees, numbered through all of them, by level; where their parents are; and the levels but one."""
     starts = _starts(trees)
     left, right = (

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
-from scipy.special import log_softmax
 
 from naively._kernels import frozen, repays_compiler, with_reference
-from naively._weighing.softmax import best_temperature, log_loss
+from naively._weighing.pool import temper
+from naively._weighing.softmax import log_loss
 from naively.families._curves import Curve, packed
 from naively.families._densities import log_gamma_ratio, scores_of_weights
 from naively.families._stacking import LEAST_DEVIATION
@@ -31,7 +31,6 @@ ROUNDING = 1e-14
 """What the rounding of scatters, as a share of the largest product, may take from the diagonal of their matrix."""
 RELATIVE_STRENGTHS = (0.25, 1.0, 4.0, 1e6)
 DIAGONAL_SHARES = (0.1, 0.5)
-PRIOR_PSEUDO_COUNT = 1.0
 BLOCK_NUMBERS = 1 << 20
 """Numbers in the matrices of missing cells that are solved at once."""
 
@@ -185,15 +184,13 @@ class JointGaussian:
     log_determinants: FloatArray
 
     def scores(self, rescaled: FloatArray) -> FloatArray:
-        """Log prior plus log predictive density of the known cells (rows, classes)."""
-        prior = self.moments.weights + PRIOR_PSEUDO_COUNT
+        """Log predictive density of the known cells (rows, classes)."""
         missing = Missing.of(rescaled)
-        scores = np.empty((len(rescaled), len(prior)))
-        for label in range(len(prior)):
+        scores = np.empty((len(rescaled), len(self.row_weights)))
+        for label in range(len(self.row_weights)):
             shift, log_determinant = self._completed(label, rescaled, missing)
             distance = np.einsum("ni,ni->n", shift @ self.inverses[label], shift)
             scores[:, label] = self._log_density(self.row_weights[label], log_determinant, distance, missing.n_known)
-        scores += np.log(prior / prior.sum())
         return scores
 
     def loo_scores(self, rescaled: FloatArray, target: IntArray, weights: FloatArray) -> FloatArray:
@@ -233,9 +230,6 @@ class JointGaussian:
             distance[own] += own_weight * cross**2 / (1.0 - own_leverage)
             log_determinant[own] += np.log1p(-own_leverage)
             scores[:, label] = self._log_density(behind, log_determinant, distance, missing.n_known)
-        prior = np.repeat(self.moments.weights[None] + PRIOR_PSEUDO_COUNT, n_rows, axis=0)
-        prior[np.arange(n_rows), target] -= weights
-        scores += np.log(prior / prior.sum(axis=1, keepdims=True))
         return scores
 
     def _completed(self, label: int, rescaled: FloatArray, missing: Missing) -> tuple[FloatArray, FloatArray | float]:
@@ -330,6 +324,7 @@ def choose_joint_gaussian(
     weights: FloatArray,
     removed: FloatArray,
     other_scores: FloatArray,
+    log_prior: FloatArray,
 ) -> JointGaussian:
     """The joint Gaussian whose prior has the strength with the least tempered leave-one-out log-loss.
 
@@ -342,13 +337,14 @@ def choose_joint_gaussian(
         Their classes, weights, and how much of its weight each row is left out with.
     other_scores : ndarray (rows, classes)
         What the other columns add to each score.
+    log_prior : ndarray (rows, classes)
+        What stands beside the scores, whatever their temperature.
     """
     scale = prior_scale(moments)
 
     def loss(model: JointGaussian) -> float:
         scores = model.loo_scores(rescaled, target, removed) + other_scores
-        temperature = best_temperature(scores, target, weights)
-        return log_loss(log_softmax(temperature * scores, axis=1), target, weights)
+        return log_loss(temper(scores, log_prior, target, weights)[1], target, weights)
 
     models = [
         estimate_joint_gaussian(moments, scale, relative * rescaled.shape[1], share)

@@ -7,6 +7,7 @@ average (Kish), so that pseudo-counts and penalties, which are numbers of rows, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,9 @@ from naively.statistics._kept_rows import LARGEST_HASH, KeptRows, mixed
 from naively.statistics._statistics import Statistics
 from naively.typing import AnyArray, FloatArray, IntArray
 
-FOLDS = 4
+FEW_ROWS, FOLDS_OF_FEW, FOLDS = 2048, 8, 4
+"""With few rows there are more folds: a fit that lacks an eighth of them is more like the one that answers."""
+
 MOST_UNITS = 64
 """The occurrences of a row are dealt to the folds in at most so many parts."""
 
@@ -33,27 +36,48 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class FittedRows:
-    """The rows that weights are fitted on; a row that occurred several times may be in several folds.
+    """The rows that weights are fitted on; a row that occurred several times may be in several parts.
 
     Parameters
     ----------
     rows : ndarray (rows,)
         Where they stand among all kept rows.
-    folds, codes : ndarray (rows,)
+    parts, codes : ndarray (rows,)
+        The part that each is dealt to, and its class.
     weights : ndarray (rows,)
         What they count in the loss.
     occurrences : ndarray (rows,)
         How often the row occurred, in all folds.
     removed : ndarray (rows,)
         What one occurrence gave to the statistics, and what is left out of them to judge it.
+    n_folds : int
+        The parts are as many or several times as many.
     """
 
     rows: IntArray
-    folds: IntArray
+    parts: IntArray
     codes: IntArray
     weights: FloatArray
     occurrences: IntArray
     removed: FloatArray
+    n_folds: int = FOLDS
+
+    @property
+    def folds(self) -> IntArray:
+        """The fold of each row (rows,)."""
+        return self.parts % self.n_folds
+
+    def taken(self, chosen: IntArray) -> FittedRows:
+        """Some of the rows."""
+        return FittedRows(
+            self.rows[chosen],
+            self.parts[chosen],
+            self.codes[chosen],
+            self.weights[chosen],
+            self.occurrences[chosen],
+            self.removed[chosen],
+            self.n_folds,
+        )
 
 
 def in_rows(statistics: Statistics) -> Statistics:
@@ -168,16 +192,16 @@ def _typical(weights: FloatArray, of_one: FloatArray) -> float:
     return largest * float(np.average(of_one / largest, weights=weights / weights.max()))
 
 
-def dealt(kept: KeptRows, class_weights: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Deal the occurrences of the rows to folds.
+def dealt(kept: KeptRows, class_weights: FloatArray, n_parts: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Deal the occurrences of the rows to parts.
 
     Each occurrence has a hash of its own, and those of a class are dealt in the order of these: an occurrence is as
     likely to share a fold with an equal row as with any other.
 
     Returns
     -------
-    rows, folds : ndarray of int
-        A row and a fold for each pair of them that occurs.
+    rows, parts : ndarray of int
+        A row and a part for each pair of them that occurs.
     weights : ndarray of float
         The weight as a sample of all rows, in parts.
     """
@@ -187,11 +211,11 @@ def dealt(kept: KeptRows, class_weights: FloatArray) -> tuple[IntArray, IntArray
     with np.errstate(over="ignore"):
         again = mixed(kept.hashes[rows] + number.astype(np.uint64) * GOLDEN)
     order = np.argsort(np.where(number == 0, kept.hashes[rows], again), kind="stable")
-    folds = np.empty(len(rows), dtype=np.int64)
-    folds[order] = dealt_folds(kept.codes[rows[order]], FOLDS)
-    pairs, n_here = np.unique(rows * FOLDS + folds, return_counts=True)
-    rows, folds = pairs // FOLDS, pairs % FOLDS
-    return rows, folds, sample_weights(kept, class_weights)[rows] * (n_here / n_units[rows])
+    parts = np.empty(len(rows), dtype=np.int64)
+    parts[order] = dealt_folds(kept.codes[rows[order]], n_parts)
+    pairs, n_here = np.unique(rows * n_parts + parts, return_counts=True)
+    rows, parts = pairs // n_parts, pairs % n_parts
+    return rows, parts, sample_weights(kept, class_weights)[rows] * (n_here / n_units[rows])
 
 
 def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:
@@ -203,10 +227,25 @@ def dealt_folds(codes: IntArray, n_folds: int) -> IntArray:
     return folds
 
 
-def fitted_rows(kept: KeptRows, class_weights: FloatArray, most: int | None = None) -> FittedRows:
-    """The rows that weights are fitted on: all kept rows, or those that a smaller sample would have kept."""
+def fitted_rows(
+    kept: KeptRows, class_weights: FloatArray, most: int | None = None, in_parts: Callable[[int], int] | None = None
+) -> FittedRows:
+    """The rows that weights are fitted on: all kept rows, or those that a smaller sample would have kept.
+
+    Parameters
+    ----------
+    kept : KeptRows
+    class_weights : ndarray (classes,)
+    most : int, optional
+        The size of the smaller sample.
+    in_parts : callable, optional
+        Says to how many parts so many rows are dealt; by default to as many as there are folds.
+    """
     sample = kept if most is None else kept.smallest(most)
     places = np.flatnonzero(kept.hashes <= kept.limits(sample.threshold, sample.class_thresholds))
-    rows, folds, weights = dealt(sample, class_weights)
+    n_rows = int(sample.occurrences.sum())
+    n_folds = FOLDS_OF_FEW if n_rows <= FEW_ROWS else FOLDS
+    rows, parts, weights = dealt(sample, class_weights, n_folds if in_parts is None else in_parts(n_rows))
     rows = places[rows]
-    return FittedRows(rows, folds, kept.codes[rows], weights, kept.occurrences[rows], removed_weights(kept)[rows])
+    each = kept.codes[rows], weights, kept.occurrences[rows], removed_weights(kept)[rows]
+    return FittedRows(rows, parts, *each, n_folds)

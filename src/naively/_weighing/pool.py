@@ -46,16 +46,18 @@ class LogPool:
         return np.asarray(log_softmax(scores, axis=1))
 
 
-def tempered(scores: FloatArray, temperature: float) -> FloatArray:
-    """Log-probabilities of scores at a temperature."""
-    log_proba: FloatArray = log_softmax(temperature * scores, axis=1)
+def tempered(scores: FloatArray, log_prior: FloatArray, temperature: float) -> FloatArray:
+    """Log-probabilities of scores at a temperature, beside a log-prior at none."""
+    log_proba: FloatArray = log_softmax(log_prior + temperature * scores, axis=1)
     return log_proba
 
 
-def temper(scores: FloatArray, target: IntArray, weights: FloatArray) -> tuple[float, FloatArray]:
-    """The temperature of left-out scores, and the log-probabilities at it."""
-    temperature = best_temperature(scores, target, weights)
-    return temperature, tempered(scores, temperature)
+def temper(
+    scores: FloatArray, log_prior: FloatArray, target: IntArray, weights: FloatArray
+) -> tuple[float, FloatArray]:
+    """The temperature of left-out scores beside a log-prior, and the log-probabilities at it."""
+    temperature = best_temperature(scores, target, weights, offset=log_prior)
+    return temperature, tempered(scores, log_prior, temperature)
 
 
 def fit_log_pool(

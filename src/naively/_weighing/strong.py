@@ -97,7 +97,7 @@ def fit_strong(
     n_labels : sequence of int
         How many labels each categorical column has.
     rows : FittedRows
-        The kept rows, dealt to folds.
+        The kept rows, dealt to parts.
     weights : ndarray
         What each kept row counts.
     additive : AdditiveModel
@@ -111,15 +111,17 @@ def fit_strong(
     has_trees = features.count > 0 and len(learnt.target) >= LEAST_ROWS and len(np.unique(learnt.target)) > 1
     table = features.table(learnt.columns if has_trees else take_rows(learnt.columns, slice(0)))
     boosts, monotone = has_trees and learnt.all_asked, additive.monotone
-    grown_on = (learnt.target, learnt.weights, learnt.folds)
+    grown_on = (learnt.target, learnt.weights)
     fitted: list[FittedExpert | None] = [
         (learnt.additive_expert, asked.additive_log_proba),
         fit_gaussian(learnt),
         fit_similar_rows(learnt, n_labels, strengths) if learnt.all_asked else None,
-        fit_forest(features, table.ranks, *grown_on, learnt.is_asked, prior, floor, n_threads, monotone)
+        fit_forest(features, table, *grown_on, learnt.folds, learnt.is_asked, prior, floor, n_threads, monotone)
         if has_trees
         else None,
-        fit_boosted_expert(features, table, *grown_on, np.log(prior), n_threads, monotone) if boosts else None,
+        fit_boosted_expert(features, table, *grown_on, rows.parts, np.log(prior), n_threads, monotone)
+        if boosts
+        else None,
         fit_words(asked),
     ]
     experts = [one for one in fitted if one is not None]

@@ -51,13 +51,12 @@ def test_a_class_of_one_row_can_be_left_out(table: Table) -> None:
 def test_density_is_scipys_multivariate_t(table: Table) -> None:
     moments = count_moments(table.numbers, table.target, table.n_classes, table.weights)
     model = estimate_joint_gaussian(moments, prior_scale(moments), 3.0, 0.5)
-    prior = np.log((moments.weights + 1) / (moments.weights + 1).sum())
     for label in range(table.n_classes):
         behind = model.row_weights[label]
         degrees = 3.0 + 2.0 + moments.weights[label]
         shape = np.linalg.inv(model.inverses[label]) * (behind + 1) / (behind * degrees)
         expected = multivariate_t(model.centres[label], shape, degrees).logpdf(table.numbers)
-        np.testing.assert_allclose(model.scores(table.numbers)[:, label] - prior[label], expected, atol=1e-9)
+        np.testing.assert_allclose(model.scores(table.numbers)[:, label], expected, atol=1e-9)
 
 
 def test_weights_are_repetitions_in_the_moments(table: Table) -> None:
@@ -83,12 +82,13 @@ def test_rescaling_has_mean_zero_and_variance_one_and_is_bounded() -> None:
 
 def test_choice_is_the_best_of_the_grid(table: Table) -> None:
     ones, others = np.ones(len(table.target)), np.zeros((len(table.target), 3))
+    log_prior = np.log(np.random.default_rng(0).dirichlet(np.ones(3), len(ones)))
     moments = count_moments(table.numbers, table.target, table.n_classes, ones)
-    model = choose_joint_gaussian(moments, table.numbers, table.target, ones, ones, others)
+    model = choose_joint_gaussian(moments, table.numbers, table.target, ones, ones, others, log_prior)
 
     def loss(model: JointGaussian) -> float:
         scores = model.loo_scores(table.numbers, table.target, ones)
-        return log_loss(temper(scores, table.target, ones)[1], table.target, ones)
+        return log_loss(temper(scores, log_prior, table.target, ones)[1], table.target, ones)
 
     scale, n_columns = prior_scale(moments), table.numbers.shape[1]
     for relative in RELATIVE_STRENGTHS:
@@ -98,14 +98,13 @@ def test_choice_is_the_best_of_the_grid(table: Table) -> None:
 
 
 def test_missing_cells_are_integrated_out(table: Table) -> None:
-    """The density of the known cells is SciPy's multivariate t of these columns; without any it is the prior."""
+    """The density of the known cells is SciPy's multivariate t of these columns; without any there is none."""
     moments = count_moments(table.numbers, table.target, table.n_classes, table.weights)
     model = estimate_joint_gaussian(moments, prior_scale(moments), 3.0, 0.5)
-    prior = np.log((moments.weights + 1) / (moments.weights + 1).sum())
     for known in ([0], [2, 1], [0, 1, 2], []):
         cells = np.full_like(table.numbers, np.nan)
         cells[:, known] = table.numbers[:, known]
-        scores = model.scores(cells) - prior
+        scores = model.scores(cells)
         for label in range(table.n_classes):
             behind, degrees = model.row_weights[label], 3.0 + 2.0 + moments.weights[label]
             shape = np.linalg.inv(model.inverses[label]) * (behind + 1) / (behind * degrees)

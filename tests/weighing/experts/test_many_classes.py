@@ -30,12 +30,12 @@ def loss(model: NaiveBayes) -> float:
     return -float(model.predict_log_proba(X)[np.arange(len(y)), y].mean())
 
 
-@given(st.integers(1, 10**6), st.integers(2, 10**5))
-def test_the_values_of_the_forest_are_within_bounds(n_rows: int, n_classes: int) -> None:
+@given(st.integers(1, 10**6), st.integers(2, 10**5), st.integers(1, 128))
+def test_the_values_of_the_forest_are_within_bounds(n_rows: int, n_classes: int, n_trees: int) -> None:
     """A tree has at most a leaf for every so many rows, and a node less above them; one node it always has."""
-    least = forest._least_rows_of_a_leaf(n_rows, n_classes)
+    least = forest._least_rows_of_a_leaf(n_rows, n_classes, n_trees)
     most_nodes = max(1, 2 * (n_rows // least) - 1)
-    each = n_classes * forest.FOLDS * forest.TREES_PER_FOLD
+    each = n_classes * n_trees
     assert most_nodes * each <= max(forest.MOST_VALUES, each)
     if 2 * n_rows * each <= forest.MOST_VALUES:
         assert least == 1

@@ -34,7 +34,7 @@ def test_temperature_stays_in_its_bounds_on_separable_and_hopeless_rows() -> Non
     target = np.array([0, 1])
     assert best_temperature(np.eye(2), target, np.ones(2)) == pytest.approx(np.e, rel=1e-6)
     assert best_temperature(-np.eye(2), target, np.ones(2)) == pytest.approx(np.exp(-10), rel=1e-6)
-    assert np.isfinite(temper(np.zeros((2, 2)), target, np.ones(2))[1]).all()
+    assert np.isfinite(temper(np.zeros((2, 2)), np.zeros((2, 2)), target, np.ones(2))[1]).all()
 
 
 def test_few_rows_without_an_error_are_no_proof() -> None:

@@ -215,7 +215,7 @@ def forest(features, table, target, **changed):
     half = np.array([0.5, 0.5])
     folds, n_threads = dealt_folds(target, 4), changed.get("threads", 1)
     asked = np.ones(len(target), dtype=bool)
-    return fit_forest(features, table.ranks, target, weights, folds, asked, half, 1e-3, n_threads)
+    return fit_forest(features, table, target, weights, folds, asked, half, 1e-3, n_threads)
 
 
 def test_the_forest_sees_an_interaction_and_its_left_out_answers_are_honest() -> None:
@@ -239,7 +239,7 @@ def test_a_class_that_a_fold_does_not_have_costs_a_bounded_loss() -> None:
     prior = np.array([0.49, 0.49, 0.02])
     folds = dealt_folds(target, 4)
     asked = np.ones(60, dtype=bool)
-    _, left_out = fit_forest(features, table.ranks, target, np.ones(60), folds, asked, prior, 0.01, 1)
+    _, left_out = fit_forest(features, table, target, np.ones(60), folds, asked, prior, 0.01, 1)
     assert np.isfinite(left_out).all()
     np.testing.assert_allclose(np.exp(left_out).sum(axis=1), 1.0)
 
