@@ -27,7 +27,7 @@ MOST_CLASSES = 160
 
 SORTED_ROWS = 256
 
-LARGE = 1 << 20
+LARGE = 1 << 17
 """Evidence of more cells than this is held in single precision."""
 
 
