@@ -185,7 +185,8 @@ def _joint_gaussian(part: Any, known: Known) -> bool:
 def _gaussian_expert(part: Any, known: Known) -> bool:
     n_columns = part.model.centres.shape[1]
     fits = part.chosen.shape == (n_columns,) and len(part.rescalings) == n_columns > 0
-    return fits and _inside(part.chosen, known.n_columns) and part.temperature > 0
+    fits &= part.temperature > 0 and _by_class(known, part.log_prior)
+    return fits and _inside(part.chosen, known.n_columns)
 
 
 def _coordinates(part: Any, known: Known) -> bool:

@@ -307,7 +307,7 @@ def side_by_side(parts: Sequence[Trees]) -> Trees:
 
 
 def joined_trees(trees: Sequence[tuple[Any, FloatArray]]) -> Trees:
-    """Trees, with the attributes that those of scikit-learn have, each with the values (nodes, classes), side by side."""
+    """Trees, named as those of scikit-learn are, side by side, each with the values of its nodes (nodes, classes)."""
     sizes = [len(values) for _, values in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     orders = [_left_first(tree) for tree, _ in trees]
