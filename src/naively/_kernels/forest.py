@@ -11,6 +11,7 @@ import numpy as np
 
 from naively._kernels.compiling import called, kernel
 from naively._kernels.forest_reference import FIRST_FACTOR, GOLDEN, SECOND_FACTOR, TO_SHARE
+from naively._kernels.partitions import parted
 from naively.typing import AnyArray, FloatArray, IntArray
 
 
@@ -83,7 +84,9 @@ def grow_tree(
                         best, best_feature, best_cut = gain, chosen, tried
         if best_feature >= 0:
             feature[node], cut[node] = best_feature, best_cut
-            n_left = _parted(codes[column_of[best_feature]], label_of[best_feature], best_cut, rows, later)
+            label = label_of[best_feature]
+            asked = label if label >= 0 else best_cut
+            n_left = parted(codes[column_of[best_feature]], label >= 0, asked, rows, later)
             parents[n_waiting], keys[n_waiting] = node, _mixed(key * np.uint64(2) + np.uint64(2))
             starts[n_waiting], stops[n_waiting], depths[n_waiting] = start + n_left, stop, depth + 1
             n_waiting += 1
@@ -189,22 +192,6 @@ def _gain(to_right: FloatArray, whole: FloatArray, n_there: int, sign: int) -> f
     if sign * (to_right[last] / of_right - (whole[last] - to_right[last]) / of_left) < 0.0:
         return -np.inf
     return gain
-
-
-@called
-def _parted(codes: AnyArray, label: int, cut: int, rows: AnyArray, later: AnyArray) -> int:
-    """Put the rows that go left before those that go right, each in their order; how many go left."""
-    n_left = n_right = 0
-    for row in rows:
-        code = np.int64(codes[row])
-        is_right = code == label if label >= 0 else code > cut
-        rows[n_left] = row  # which is read already
-        later[n_right] = row
-        n_left += 0 if is_right else 1
-        n_right += 1 if is_right else 0
-    for place in range(n_right):
-        rows[n_left + place] = later[place]
-    return n_left
 
 
 @kernel

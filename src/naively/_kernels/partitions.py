@@ -154,7 +154,7 @@ def _grow(
                             best, best_column, best_place = gain, one, label
         if best_column >= 0:
             column[node], place[node] = chosen[best_column], best_place
-            n_left = _parted(codes[chosen[best_column]], best_column >= n_numbers, best_place, rows, later)
+            n_left = parted(codes[chosen[best_column]], best_column >= n_numbers, best_place, rows, later)
             left, beyond = 2 * node + 1, 2 * node + 2
             starts[left], stops[left] = starts[node], starts[node] + n_left
             starts[beyond], stops[beyond] = stops[left], stops[node]
@@ -248,7 +248,7 @@ def _sum_beyond(read: AnyArray, size: int, cut: int, values: IntArray) -> int:
 
 
 @called
-def _parted(codes: AnyArray, is_label: bool, asked: int, rows: AnyArray, later: AnyArray) -> int:
+def parted(codes: AnyArray, is_label: bool, asked: int, rows: AnyArray, later: AnyArray) -> int:
     """Put the rows that go left before those that go right, each in their order; how many go left."""
     n_left = n_right = 0
     for row in rows:
