@@ -6,6 +6,7 @@ are added up shows in a partition: the compiled kernel cuts alike, to the last b
 
 from __future__ import annotations
 
+from math import factorial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,20 @@ from naively.typing import AnyArray, FloatArray, IntArray
 LEAST_GAIN_OF_A_CUT = 1e2
 """What a cut must gain, in units of the gradients: less is rounding."""
 
-TO_WHOLE = 1.5 * 2.0**52
-"""A number below 2 ** 51 to which this is added, and then taken away again, is the nearest whole one."""
+SHIFT = 32
+"""Gradient and stiffness are kept, and added up, as one whole number: the gradient times 2 ** SHIFT, and the stiffness.
+Of no sum may either reach 2 ** 31."""
+
+LOW_BITS = (1 << SHIFT) - 1
+
+LEAST_SCORE = np.float32(-17.0)
+"""The exponential of what is less is none."""
+
+HALVINGS = np.float32(1 / 16)
+"""The series is that of the exponential of so small a part of a score, and is squared as many times as that halves it:
+a few exact operations, the same in each kernel. It is off by 1e-6 of itself or by 1e-8."""
+
+EXP_SERIES = tuple(np.float32(1 / factorial(power)) for power in range(6, -1, -1))
 
 
 def grow(
@@ -27,8 +40,7 @@ def grow(
     groups: IntArray,
     chosen: IntArray,
     outputs: IntArray,
-    gradient: IntArray,
-    stiffness: IntArray,
+    derivatives: IntArray,
     weights: FloatArray,
     draws: FloatArray,
     ridge: float,
@@ -62,8 +74,8 @@ def grow(
         The columns that may be cut, in their order.
     outputs : ndarray (groups, outputs)
         The classes for which rows are cut.
-    gradient, stiffness : int64 ndarray (groups, classes, rows)
-        First and second derivatives of the loss, times weights, in whole units.
+    derivatives : int64 ndarray (groups, classes, rows)
+        First and second derivatives of the loss, times weights, in whole units; see `SHIFT`.
     weights : ndarray (rows,)
     draws : ndarray (groups, nodes, chosen)
         Random numbers from 0 up to 1.
@@ -81,6 +93,7 @@ def grow(
     totals : ndarray (groups, nodes)
         Result: the same of the weights.
     """
+    gradient, stiffness = derivatives >> SHIFT, derivatives & LOW_BITS
     of_group, rows = np.nonzero(held_out_by != groups[:, None])  # side by side, all groups at once
     learnt = _Learnt(
         codes[chosen[of_group], rows[:, None]].astype(np.int64),
@@ -193,49 +206,62 @@ def _ends(codes: AnyArray, n_labels: IntArray, column: IntArray, place: IntArray
     return cells
 
 
-def add_steps(scores: FloatArray, steps: FloatArray, cells: AnyArray, shifted: FloatArray, highest: FloatArray) -> None:
-    """Add what cells say to the scores of the rows in them, in each group.
+def units_of_one(n_classes: int) -> np.float32:
+    """The number of units in the exponential of 0: exponentials are rounded, so that classes add up in any order.
+
+    Those of all classes together stay below 2 ** 31.
+    """
+    return np.float32(2.0 ** min(22, 30 - (n_classes - 1).bit_length()))
+
+
+def add_steps(
+    scores: AnyArray,
+    steps: AnyArray,
+    cells: AnyArray,
+    target: IntArray,
+    units: AnyArray,
+    of_one: np.float32,
+    highest: AnyArray,
+    totals: AnyArray,
+    derivatives: IntArray,
+    pulls: IntArray,
+) -> None:
+    """Add what cells say to the scores of the rows in them, and derive the log-loss by the scores, in each group.
 
     Parameters
     ----------
-    scores : ndarray (groups, classes, rows)
+    scores : float32 ndarray (groups, classes, rows)
         Changed.
-    steps : ndarray (groups, classes, cells)
+    steps : float32 ndarray (groups, classes, cells)
     cells : ndarray (groups, rows)
-    shifted : ndarray (groups, classes, rows)
-        Result: the scores less the highest of each row.
-    highest : ndarray (groups, rows)
+    target : ndarray (rows,)
+    units : float32 ndarray (groups, rows)
+        What the rows weigh, in the units that are counted: 0 for those that the group does not learn.
+    of_one : float32
+        See `units_of_one`.
+    highest : float32 ndarray (groups, rows)
         Result: the highest score of each row.
+    totals : int32 ndarray (groups, rows)
+        Result: the sum of the exponentials of the scores less the highest, in units; see `units_of_one`.
+    derivatives : int64 ndarray (groups, classes, rows)
+        Result: the first derivatives, with the sign turned, and the second ones, in whole units; see `SHIFT`.
+    pulls : int64 ndarray (groups, classes)
+        Result: the sums of the first ones without their signs.
     """
     scores += np.take_along_axis(steps, cells[:, None].astype(np.int64), axis=2)
     np.max(scores, axis=1, out=highest)
-    np.subtract(scores, highest[:, None], out=shifted)
-
-
-def derivatives(
-    exponentials: FloatArray,
-    target: IntArray,
-    units: FloatArray,
-    totals: FloatArray,
-    gradient: IntArray,
-    stiffness: IntArray,
-) -> None:
-    """The derivatives of the log-loss of rows by the score of each class, rounded to whole numbers, in each group.
-
-    Parameters
-    ----------
-    exponentials : ndarray (groups, classes, rows)
-        Of the scores less the highest of each row.
-    target : ndarray (rows,)
-    units : ndarray (groups, rows)
-        What the rows weigh, in the units that are counted: 0 for those that the group does not learn.
-    totals : ndarray (groups, rows)
-        Result: the sum of the exponentials.
-    gradient, stiffness : int64 ndarray (groups, classes, rows)
-        Results: first derivatives, with the sign turned, and second ones.
-    """
-    np.sum(exponentials, axis=1, out=totals)
-    proba = exponentials * (1.0 / totals)[:, None]
-    own = np.arange(exponentials.shape[1])[:, None] == target
-    gradient[:] = ((own - proba) * units[:, None] + TO_WHOLE) - TO_WHOLE
-    stiffness[:] = ((1.0 - proba) * proba * units[:, None] + TO_WHOLE) - TO_WHOLE
+    small = np.maximum(scores - highest[:, None], LEAST_SCORE) * HALVINGS
+    series = np.full_like(small, EXP_SERIES[0])
+    for factor in EXP_SERIES[1:]:
+        series = series * small + factor
+    for _ in range(4):
+        series *= series
+    shares = np.rint(series * of_one).astype(np.int32)
+    np.sum(shares, axis=1, out=totals)
+    inverse = (np.float32(1.0) / totals.astype(np.float32))[:, None]
+    proba, rest = shares.astype(np.float32) * inverse, (totals[:, None] - shares).astype(np.float32) * inverse
+    is_own = np.arange(scores.shape[1])[:, None] == target
+    gradient = np.rint(np.where(is_own, rest, -proba) * units[:, None]).astype(np.int64)
+    stiffness = np.rint(proba * rest * units[:, None]).astype(np.int64)
+    np.add(gradient << SHIFT, stiffness, out=derivatives)
+    np.sum(np.abs(gradient), axis=2, out=pulls)

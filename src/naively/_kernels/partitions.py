@@ -8,7 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from naively._kernels.compiling import called, kernel
-from naively._kernels.partition_reference import LEAST_GAIN_OF_A_CUT, TO_WHOLE
+from naively._kernels.partition_reference import (
+    EXP_SERIES,
+    HALVINGS,
+    LEAST_GAIN_OF_A_CUT,
+    LEAST_SCORE,
+    LOW_BITS,
+    SHIFT,
+)
 from naively.typing import AnyArray, FloatArray, IntArray
 
 BLOCK = 512
@@ -24,8 +31,7 @@ def grow(
     groups: IntArray,
     chosen: IntArray,
     outputs: IntArray,
-    gradient: IntArray,
-    stiffness: IntArray,
+    derivatives: IntArray,
     weights: FloatArray,
     draws: FloatArray,
     ridge: float,
@@ -52,8 +58,7 @@ def grow(
             signs,
             chosen[group],
             outputs[group],
-            gradient[group],
-            stiffness[group],
+            derivatives[group],
             weights,
             draws[group],
             ridge,
@@ -86,8 +91,7 @@ def _grow(
     signs: IntArray,
     chosen: IntArray,
     outputs: IntArray,
-    gradient: IntArray,
-    stiffness: IntArray,
+    derivatives: IntArray,
     weights: FloatArray,
     draws: FloatArray,
     ridge: float,
@@ -109,46 +113,43 @@ def _grow(
     """
     n_columns, n_rows = len(chosen), len(order)
     n_outputs, n_inner = len(outputs), len(column) // 2
-    width = 2 * n_outputs + 1
     n_numbers = 0
     while n_numbers < n_columns and n_labels[chosen[n_numbers]] == 0:
         n_numbers += 1
     first_bin = np.zeros(n_columns + 1, dtype=np.uint64)
     for one in range(n_numbers, n_columns):  # what is no label has a bin, too
         first_bin[one + 1] = first_bin[one] + np.uint64(n_labels[chosen[one]] + 1)
-    of_labels = np.zeros((n_inner, first_bin[n_columns], width), dtype=np.int64)
-    own, read = np.empty((2 * n_outputs, n_rows), dtype=np.int64), np.empty(n_rows, dtype=codes.dtype)
-    right, whole = np.empty(width), np.empty(width)
+    of_labels = np.zeros((n_inner, first_bin[n_columns], n_outputs + 1), dtype=np.int64)
+    own, read = np.empty((n_outputs, n_rows), dtype=np.int64), np.empty(n_rows, dtype=codes.dtype)
+    right, whole = np.empty((2, n_outputs)), np.empty((2, n_outputs))
     starts, stops = np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.int64)
     stops[0] = n_rows
     for node in range(len(column)):
         column[node] = -1
     if n_numbers < n_columns:
-        _count(codes, chosen, n_numbers, first_bin, order, outputs, gradient, stiffness, of_labels[0])
+        _count(codes, chosen, n_numbers, first_bin, order, outputs, derivatives, of_labels[0])
     for node in range(len(column)):
         rows = order[starts[node] : stops[node]]
         size = len(rows)
         best, best_column, best_place = np.float32(LEAST_GAIN_OF_A_CUT), -1, 0
         if node < n_inner and size >= 2 * least_rows:
             for output in range(n_outputs):
-                whole[output] = _taken(gradient[outputs[output]], rows, own[output])
-                whole[n_outputs + output] = _taken(stiffness[outputs[output]], rows, own[n_outputs + output])
-            whole[width - 1] = size
+                _unpack(_taken(derivatives[outputs[output]], rows, own[output]), whole, output)
             for one in range(n_numbers):
                 cut = _drawn_cut(codes[chosen[one]], rows, read, draws[node, one])
-                right[width - 1] = _count_beyond(read, size, cut)
-                if min(right[width - 1], size - right[width - 1]) >= least_rows:
-                    for part in range(2 * n_outputs):
-                        right[part] = _sum_beyond(read, size, cut, own[part])
+                count = _count_beyond(read, size, cut)
+                if min(count, size - count) >= least_rows:
+                    for output in range(n_outputs):
+                        _unpack(_sum_beyond(read, size, cut, own[output]), right, output)
                     gain = np.float32(_gain(right, whole, signs[chosen[one]], ridge))
                     if gain > best:
                         best, best_column, best_place = gain, one, cut
             for one in range(n_numbers, n_columns):
                 for label in range(n_labels[chosen[one]]):
                     sums = of_labels[node, first_bin[one] + np.uint64(label)]
-                    if min(sums[width - 1], size - sums[width - 1]) >= least_rows:
-                        for part in range(width):
-                            right[part] = sums[part]
+                    if min(sums[n_outputs], size - sums[n_outputs]) >= least_rows:
+                        for output in range(n_outputs):
+                            _unpack(sums[output], right, output)
                         gain = np.float32(_gain(right, whole, signs[chosen[one]], ridge))
                         if gain > best:
                             best, best_column, best_place = gain, one, label
@@ -161,9 +162,9 @@ def _grow(
             if n_numbers < n_columns and left < n_inner:
                 small, large = (left, beyond) if 2 * n_left <= size else (beyond, left)
                 few = order[starts[small] : stops[small]]
-                _count(codes, chosen, n_numbers, first_bin, few, outputs, gradient, stiffness, of_labels[small])
+                _count(codes, chosen, n_numbers, first_bin, few, outputs, derivatives, of_labels[small])
                 for label in range(of_labels.shape[1]):
-                    for part in range(width):
+                    for part in range(n_outputs + 1):
                         of_labels[large, label, part] = of_labels[node, label, part] - of_labels[small, label, part]
         elif size > 0:
             total = 0.0
@@ -171,9 +172,9 @@ def _grow(
                 cells[row] = node
                 total += weights[row]
             totals[node] = total
-            for label in range(len(gradient)):
-                pulls[label, node] = _sum_of(gradient[label], rows)
-                stiffs[label, node] = _sum_of(stiffness[label], rows)
+            for label in range(len(derivatives)):
+                packed = _sum_of(derivatives[label], rows)
+                pulls[label, node], stiffs[label, node] = packed >> SHIFT, packed & LOW_BITS
 
 
 @called
@@ -184,17 +185,14 @@ def _count(
     first_bin: AnyArray,
     rows: AnyArray,
     outputs: IntArray,
-    gradient: IntArray,
-    stiffness: IntArray,
+    derivatives: IntArray,
     of_labels: IntArray,
 ) -> None:
     """Add the derivatives of rows, and 1, to what is known of their labels (bins, width)."""
-    n_outputs = len(outputs)
-    values = np.ones(2 * n_outputs + 1, dtype=np.int64)
+    values = np.ones(len(outputs) + 1, dtype=np.int64)
     for row in rows:
-        for output in range(n_outputs):
-            values[output] = gradient[outputs[output], row]
-            values[n_outputs + output] = stiffness[outputs[output], row]
+        for output in range(len(outputs)):
+            values[output] = derivatives[outputs[output], row]
         for one in range(n_numbers, len(chosen)):
             into = of_labels[first_bin[one] + np.uint64(codes[chosen[one], row])]
             for part in range(len(values)):
@@ -264,69 +262,107 @@ def parted(codes: AnyArray, is_label: bool, asked: int, rows: AnyArray, later: A
 
 
 @called
+def _unpack(packed: int, sums: FloatArray, output: int) -> None:
+    """What derivatives of an output add up to: the gradient, and the stiffness."""
+    sums[0, output], sums[1, output] = packed >> SHIFT, packed & LOW_BITS
+
+
+@called
 def _gain(right: FloatArray, whole: FloatArray, sign: int, ridge: float) -> float:
     """What the loss falls by if some rows of a node go right; minus infinity where they may not.
 
-    Both are sums of the gradients, of the stiffnesses, and the number of rows.
+    Both are sums of the gradients, and of the stiffnesses.
     """
-    n_outputs = len(whole) // 2
     gain, before = 0.0, 0.0
-    for output in range(n_outputs):
-        pull, stiff = right[output], right[n_outputs + output]
-        other, other_stiff = whole[output] - pull, whole[n_outputs + output] - stiff
+    for output in range(whole.shape[1]):
+        pull, stiff = right[0, output], right[1, output]
+        other, other_stiff = whole[0, output] - pull, whole[1, output] - stiff
         step, other_step = pull / (stiff + ridge), other / (other_stiff + ridge)
         gain += pull * step + other * other_step
-        before += whole[output] * whole[output] / (whole[n_outputs + output] + ridge)
+        before += whole[0, output] * whole[0, output] / (whole[1, output] + ridge)
         if sign * (step - other_step) < 0.0:
             gain = -np.inf
     return gain - before
 
 
 @kernel
-def add_steps(scores: FloatArray, steps: FloatArray, cells: AnyArray, shifted: FloatArray, highest: FloatArray) -> None:
-    """Add what cells say to the scores of rows; see `naively._kernels.partition_reference.add_steps`."""
-    n_groups, n_classes, n_rows = scores.shape
-    for group in range(n_groups):
-        for start in range(0, n_rows, BLOCK):
-            block = slice(start, min(start + BLOCK, n_rows))
-            cells_here, top = cells[group, block], highest[group, block]
-            for label in range(n_classes):
-                of_class, step = scores[group, label, block], steps[group, label]
-                for row in range(len(of_class)):
-                    of_class[row] += step[cells_here[row]]
-                for row in range(len(of_class)):
-                    top[row] = of_class[row] if label == 0 or of_class[row] > top[row] else top[row]
-            for label in range(n_classes):
-                of_class, result = scores[group, label, block], shifted[group, label, block]
-                for row in range(len(of_class)):
-                    result[row] = of_class[row] - top[row]
-
-
-@kernel
-def derivatives(
-    exponentials: FloatArray,
+def add_steps(
+    scores: AnyArray,
+    steps: AnyArray,
+    cells: AnyArray,
     target: IntArray,
-    units: FloatArray,
-    totals: FloatArray,
-    gradient: IntArray,
-    stiffness: IntArray,
+    units: AnyArray,
+    of_one: np.float32,
+    highest: AnyArray,
+    totals: AnyArray,
+    derivatives: IntArray,
+    pulls: IntArray,
 ) -> None:
-    """Derivatives of the log-loss; see `naively._kernels.partition_reference.derivatives`."""
-    n_groups, n_classes, n_rows = exponentials.shape
+    """Add what cells say to scores, and derive the loss; see `naively._kernels.partition_reference.add_steps`."""
+    n_groups, n_classes, n_rows = scores.shape
+    shares = np.empty((n_classes, BLOCK), dtype=np.int32)
     for group in range(n_groups):
+        for label in range(n_classes):
+            pulls[group, label] = 0
         for start in range(0, n_rows, BLOCK):
             block = slice(start, min(start + BLOCK, n_rows))
-            own, unit, total = target[block], units[group, block], totals[group, block]
+            cells_here, top, total = cells[group, block], highest[group, block], totals[group, block]
             for label in range(n_classes):
-                of_class = exponentials[group, label, block]
-                for row in range(len(total)):
-                    total[row] = of_class[row] if label == 0 else total[row] + of_class[row]
-            inverse = 1.0 / total
+                _add(scores[group, label, block], steps[group, label], cells_here, top, label == 0)
             for label in range(n_classes):
-                of_class = exponentials[group, label, block]
-                first, second = gradient[group, label, block], stiffness[group, label, block]
-                for row in range(len(own)):
-                    proba = of_class[row] * inverse[row]
-                    is_own = 1.0 if own[row] == label else 0.0
-                    first[row] = np.int64(((is_own - proba) * unit[row] + TO_WHOLE) - TO_WHOLE)
-                    second[row] = np.int64(((1.0 - proba) * proba * unit[row] + TO_WHOLE) - TO_WHOLE)
+                _share(scores[group, label, block], top, of_one, shares[label], total, label == 0)
+            own, unit = target[block], units[group, block]
+            inverse = np.float32(1.0) / total.astype(np.float32)
+            for label in range(n_classes):
+                result = derivatives[group, label, block]
+                pulls[group, label] += _derive(shares[label], total, inverse, own, label, unit, result)
+
+
+@called
+def _add(scores: AnyArray, steps: AnyArray, cells: AnyArray, top: AnyArray, is_first: bool) -> None:
+    """Add the steps of a class to its scores, the highest of which are kept."""
+    for row in range(len(scores)):
+        scores[row] += steps[cells[row]]
+    for row in range(len(scores)):
+        top[row] = scores[row] if is_first or scores[row] > top[row] else top[row]
+
+
+@called
+def _share(
+    scores: AnyArray, top: AnyArray, of_one: np.float32, shares: AnyArray, total: AnyArray, is_first: bool
+) -> None:
+    """The exponentials of the scores of a class, in whole units, and their total over the classes so far."""
+    for row in range(len(scores)):
+        small = max(scores[row] - top[row], LEAST_SCORE) * HALVINGS
+        series = EXP_SERIES[0]
+        for factor in EXP_SERIES[1:]:
+            series = series * small + factor
+        series *= series
+        series *= series
+        series *= series
+        series *= series
+        shares[row] = np.int32(np.rint(series * of_one))
+    for row in range(len(scores)):
+        total[row] = shares[row] if is_first else np.int32(total[row] + shares[row])
+
+
+@called
+def _derive(
+    shares: AnyArray,
+    total: AnyArray,
+    inverse: AnyArray,
+    own: IntArray,
+    label: int,
+    unit: AnyArray,
+    result: IntArray,
+) -> int:
+    """The derivatives of the loss by the scores of a class; what its gradients are, added up without signs."""
+    pulls = 0
+    for row in range(len(result)):
+        proba = np.float32(shares[row]) * inverse[row]
+        rest = np.float32(np.int32(total[row] - shares[row])) * inverse[row]
+        pull = np.int32(np.rint((rest if own[row] == label else -proba) * unit[row]))
+        stiff = np.int32(np.rint(proba * rest * unit[row]))
+        result[row] = (np.int64(pull) << SHIFT) + np.int64(stiff)
+        pulls += abs(pull)
+    return pulls

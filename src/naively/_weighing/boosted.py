@@ -50,6 +50,9 @@ UNIT = 2.0**20
 """Residuals are rounded to multiples of 1 / UNIT and counted in it. Sums of whole numbers are exact: no tie of two cuts
 is broken by last bits, which depend on the order of rows and classes and on the scale of weights."""
 
+MOST_UNITS = 2.0**30
+"""What all rows may weigh in units, which are larger where it would be more: half of what the kernels can add up."""
+
 LEAST_GAIN = 1e-5
 """Nats per row by which the left-out loss must fall below its least so far, to count as lower."""
 
@@ -248,6 +251,7 @@ class _Rows:
         self.signs, self.signs_of_columns, self.start = signs, signs[self.first_of_columns], start
         self.target, self.held_out_by, self.losses = target, held_out_by, losses
         self.weights = weights.astype(np.float32).astype(np.float64)  # equal ones to the last bit
+        self.unit = min(UNIT, 2.0 ** np.floor(np.log2(MOST_UNITS / self.weights.sum())))
 
 
 class _Boosts:
@@ -263,11 +267,12 @@ class _Boosts:
     def __init__(self, rows: _Rows, groups: IntArray):
         self._rows, self._groups, self._rounds = rows, groups, list[Partitions]()
         shape = len(groups), rows.start.shape[1], len(rows.target)
-        self._scores = np.tile(rows.start.T, (len(groups), 1, 1))
-        self._exponentials, (self._gradient, self._stiffness) = np.empty(shape), np.empty((2, *shape), dtype=np.int64)
-        self._highest, self._totals = np.empty((2, shape[0], shape[2]))
-        self._cells = np.zeros((shape[0], shape[2]), dtype=np.uint8)
-        self._units = np.where(rows.held_out_by == groups[:, None], 0.0, UNIT * rows.weights)
+        self._scores = np.tile(rows.start.T.astype(np.float32), (len(groups), 1, 1))
+        self._derivatives, self._pulls = np.empty(shape, dtype=np.int64), np.empty(shape[:2], dtype=np.int64)
+        self._highest = np.empty((shape[0], shape[2]), dtype=np.float32)
+        self._totals, self._cells = (np.zeros(self._highest.shape, dtype=kind) for kind in (np.int32, np.uint8))
+        units = np.where(rows.held_out_by == groups[:, None], 0.0, rows.unit * rows.weights)
+        self._units, self._of_one = units.astype(np.float32), partition_reference.units_of_one(shape[1])
         self._own_rows = np.flatnonzero(np.isin(rows.held_out_by, groups))
         self._own_groups = rows.held_out_by[self._own_rows] - groups[0]
         self._derive(np.zeros((*shape[:2], 1)))
@@ -286,7 +291,8 @@ class _Boosts:
         self._derive(partitions.steps)
         at, rows = self._own_groups, self._own_rows
         own = self._scores[at, self._rows.target[rows], rows]
-        self._rows.losses[rows] = np.log(self._totals[at, rows]) + self._highest[at, rows] - own
+        totals = self._totals[at, rows].astype(np.float64) / self._of_one
+        self._rows.losses[rows] = np.log(totals) + (self._highest[at, rows] - own)
 
     def partitions(self, n_rounds: int) -> Iterator[Partitions]:
         """The partitions of each group, of the first rounds."""
@@ -297,10 +303,9 @@ class _Boosts:
 
     def _derive(self, steps: FloatArray) -> None:
         """Add the steps of cells (groups, classes, cells) to the scores of the rows in them, and derive the loss."""
-        _add_steps(self._scores, steps, self._cells, self._exponentials, self._highest)
-        np.exp(self._exponentials, out=self._exponentials)
-        target, units = self._rows.target, self._units
-        _write_derivatives(self._exponentials, target, units, self._totals, self._gradient, self._stiffness)
+        rows = self._rows.target, self._units, self._of_one
+        results = self._highest, self._totals, self._derivatives, self._pulls
+        _add_steps(self._scores, steps.astype(np.float32), self._cells, *rows, *results)
 
     def _grown(self, chosen: IntArray, draws: FloatArray) -> Partitions:
         """The next partition of each group; where all rows end is put into their cells."""
@@ -315,11 +320,11 @@ class _Boosts:
             rows.held_out_by,
             self._groups,
             chosen,
-            _largest_classes(self._gradient),
-            self._gradient,
-            self._stiffness,
+            _largest_classes(self._pulls),
+            self._derivatives,
             rows.weights,
             draws,
+            RIDGE * rows.unit,
             column,
             place,
             self._cells,
@@ -328,16 +333,15 @@ class _Boosts:
             totals,
         )
         share = STEP * (1.0 + len(self._rounds) / ROUNDS_TO_DOUBLE)
-        partitions = Partitions(column, place, totals, share * pulls / (stiffs + RIDGE * UNIT))
+        partitions = Partitions(column, place, totals, share * pulls / (stiffs + RIDGE * rows.unit))
         return partitions.monotone(rows.first_of_columns, rows.signs) if rows.signs.any() else partitions
 
 
-def _largest_classes(gradient: IntArray) -> IntArray:
+def _largest_classes(pulls: IntArray) -> IntArray:
     """The classes for which a partition is cut: one of two, which mirror each other, or those with most to gain."""
-    n_groups, n_classes, _ = gradient.shape
+    n_groups, n_classes = pulls.shape
     if n_classes <= MOST_OUTPUTS:
         return np.tile(np.arange(n_classes == 2, n_classes), (n_groups, 1))
-    pulls = np.stack([np.abs(group).sum(axis=1) for group in gradient])
     return np.sort(np.argsort(-pulls, axis=1, kind="stable")[:, :MOST_OUTPUTS], axis=1)
 
 
@@ -354,27 +358,19 @@ def _grow(
     groups: IntArray,
     chosen: IntArray,
     outputs: IntArray,
-    gradient: IntArray,
-    stiffness: IntArray,
+    derivatives: IntArray,
     weights: FloatArray,
     draws: FloatArray,
+    ridge: float,
     *results: AnyArray,
 ) -> None:
     """Grow partitions of rows; see `naively._kernels.partition_reference.grow`."""
-    rows = codes, n_labels, signs, held_out_by, groups, chosen, outputs, gradient, stiffness, weights
+    rows = codes, n_labels, signs, held_out_by, groups, chosen, outputs, derivatives, weights
     grow = _kernel("grow", len(groups) * codes.size)
-    grow(*rows, draws, RIDGE * UNIT, LEAST_ROWS_OF_A_CELL, *results)
+    grow(*rows, draws, ridge, LEAST_ROWS_OF_A_CELL, *results)
 
 
 @with_reference
-def _add_steps(
-    scores: FloatArray, steps: FloatArray, cells: AnyArray, shifted: FloatArray, highest: FloatArray
-) -> None:
-    """Add steps to scores; see `naively._kernels.partition_reference.add_steps`."""
-    _kernel("add_steps", scores.size)(scores, steps, cells, shifted, highest)
-
-
-@with_reference
-def _write_derivatives(exponentials: FloatArray, target: IntArray, units: FloatArray, *results: AnyArray) -> None:
-    """Derivatives of the loss; see `naively._kernels.partition_reference.derivatives`."""
-    _kernel("derivatives", exponentials.size)(exponentials, target, units, *results)
+def _add_steps(scores: AnyArray, steps: AnyArray, cells: AnyArray, *rows_and_results: AnyArray) -> None:
+    """Add steps to scores and derive the loss; see `naively._kernels.partition_reference.add_steps`."""
+    _kernel("add_steps", scores.size)(scores, steps, cells, *rows_and_results)
