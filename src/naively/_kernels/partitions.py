@@ -364,5 +364,5 @@ def _derive(
         pull = np.int32(np.rint((rest if own[row] == label else -proba) * unit[row]))
         stiff = np.int32(np.rint(proba * rest * unit[row]))
         result[row] = (np.int64(pull) << SHIFT) + np.int64(stiff)
-        pulls += abs(pull)
+        pulls += int(abs(pull))
     return pulls

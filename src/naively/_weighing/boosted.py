@@ -371,6 +371,6 @@ def _grow(
 
 
 @with_reference
-def _add_steps(scores: AnyArray, steps: AnyArray, cells: AnyArray, *rows_and_results: AnyArray) -> None:
+def _add_steps(scores: AnyArray, steps: AnyArray, cells: AnyArray, *rows_and_results: Any) -> None:
     """Add steps to scores and derive the loss; see `naively._kernels.partition_reference.add_steps`."""
     _kernel("add_steps", scores.size)(scores, steps, cells, *rows_and_results)
