@@ -267,7 +267,8 @@ class _Boosts:
     def __init__(self, rows: _Rows, groups: IntArray):
         self._rows, self._groups, self._rounds = rows, groups, list[Partitions]()
         shape = len(groups), rows.start.shape[1], len(rows.target)
-        self._scores = np.tile(rows.start.T.astype(np.float32), (len(groups), 1, 1))
+        self._scores = np.empty(shape, dtype=np.float32)  # rows of a class side by side, which np.tile would not do
+        self._scores[:] = rows.start.T
         self._derivatives, self._pulls = np.empty(shape, dtype=np.int64), np.empty(shape[:2], dtype=np.int64)
         self._highest = np.empty((shape[0], shape[2]), dtype=np.float32)
         self._totals, self._cells = (np.zeros(self._highest.shape, dtype=kind) for kind in (np.int32, np.uint8))
