@@ -68,7 +68,13 @@ class Rows:
         return column, np.where(column >= 0, place, 0), cells, pulls, stiffs, totals
 
 
-@given(st.integers(0, 10_000), st.integers(1, 200), st.integers(1, 9), st.integers(1, 5), st.integers(1, 6))
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 200),
+    st.integers(1, 9),
+    st.integers(1, reference.MOST_OUTPUTS),
+    st.integers(1, 6),
+)
 def test_the_kernel_cuts_as_numpy_does(seed: int, n_rows: int, n_columns: int, n_outputs: int, depth: int) -> None:
     rows = Rows(seed, n_rows, n_columns, n_outputs + seed % 3, n_outputs)
     for ours, theirs in zip(rows.grown(compiled, depth), rows.grown(reference, depth), strict=True):

@@ -16,6 +16,9 @@ from naively.typing import AnyArray, FloatArray, IntArray
 LEAST_GAIN_OF_A_CUT = 1e2
 """What a cut must gain, in units of the gradients: less is rounding."""
 
+MOST_OUTPUTS = 4
+"""With more classes, a partition is cut for those whose residuals are largest; its steps are made for all."""
+
 SHIFT = 32
 """Gradient and stiffness are kept, and added up, as one whole number: the gradient times 2 ** SHIFT, and the stiffness.
 Of no sum may either reach 2 ** 31."""
@@ -73,7 +76,7 @@ def grow(
     chosen : ndarray (groups, chosen)
         The columns that may be cut, in their order.
     outputs : ndarray (groups, outputs)
-        The classes for which rows are cut.
+        The classes for which rows are cut, `MOST_OUTPUTS` at most.
     derivatives : int64 ndarray (groups, classes, rows)
         First and second derivatives of the loss, times weights, in whole units; see `SHIFT`.
     weights : ndarray (rows,)

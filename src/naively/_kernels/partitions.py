@@ -18,6 +18,9 @@ from naively._kernels.partition_reference import (
 )
 from naively.typing import AnyArray, FloatArray, IntArray
 
+NARROW, WIDE = 2, 5
+"""Sums that are counted for a label; see `_width`."""
+
 BLOCK = 512
 """Rows at once, of all classes: what is written of them is still in the cache when it is read."""
 
@@ -119,7 +122,7 @@ def _grow(
     first_bin = np.zeros(n_columns + 1, dtype=np.uint64)
     for one in range(n_numbers, n_columns):  # what is no label has a bin, too
         first_bin[one + 1] = first_bin[one] + np.uint64(n_labels[chosen[one]] + 1)
-    of_labels = np.zeros((n_inner, first_bin[n_columns], n_outputs + 1), dtype=np.int64)
+    of_labels = np.zeros((n_inner, first_bin[n_columns], _width(n_outputs)), dtype=np.int64)
     own, read = np.empty((n_outputs, n_rows), dtype=np.int64), np.empty(n_rows, dtype=codes.dtype)
     right, whole = np.empty((2, n_outputs)), np.empty((2, n_outputs))
     starts, stops = np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.int64)
@@ -147,9 +150,9 @@ def _grow(
             for one in range(n_numbers, n_columns):
                 for label in range(n_labels[chosen[one]]):
                     sums = of_labels[node, first_bin[one] + np.uint64(label)]
-                    if min(sums[n_outputs], size - sums[n_outputs]) >= least_rows:
+                    if min(sums[0], size - sums[0]) >= least_rows:
                         for output in range(n_outputs):
-                            _unpack(sums[output], right, output)
+                            _unpack(sums[1 + output], right, output)
                         gain = np.float32(_gain(right, whole, signs[chosen[one]], ridge))
                         if gain > best:
                             best, best_column, best_place = gain, one, label
@@ -164,7 +167,7 @@ def _grow(
                 few = order[starts[small] : stops[small]]
                 _count(codes, chosen, n_numbers, first_bin, few, outputs, derivatives, of_labels[small])
                 for label in range(of_labels.shape[1]):
-                    for part in range(n_outputs + 1):
+                    for part in range(of_labels.shape[2]):
                         of_labels[large, label, part] = of_labels[node, label, part] - of_labels[small, label, part]
         elif size > 0:
             total = 0.0
@@ -188,15 +191,44 @@ def _count(
     derivatives: IntArray,
     of_labels: IntArray,
 ) -> None:
-    """Add the derivatives of rows, and 1, to what is known of their labels (bins, width)."""
-    values = np.ones(len(outputs) + 1, dtype=np.int64)
-    for row in rows:
-        for output in range(len(outputs)):
-            values[output] = derivatives[outputs[output], row]
-        for one in range(n_numbers, len(chosen)):
-            into = of_labels[first_bin[one] + np.uint64(codes[chosen[one], row])]
-            for part in range(len(values)):
-                into[part] += values[part]
+    """Add 1, and the derivatives of rows, to what is known of their labels (bins, width).
+
+    What is added to a bin is written out, so that it is done by one or two instructions: `_width` bounds it.
+    """
+    first, second, third, fourth = _padded(outputs, derivatives)
+    for one in range(n_numbers, len(chosen)):
+        labels, start = codes[chosen[one]], first_bin[one]
+        if of_labels.shape[1] == NARROW:
+            for row in rows:
+                into = of_labels[start + np.uint64(labels[row])]
+                into[0] += 1
+                into[1] += first[row]
+        else:
+            for row in rows:
+                into = of_labels[start + np.uint64(labels[row])]
+                into[0] += 1
+                into[1] += first[row]
+                into[2] += second[row]
+                into[3] += third[row]
+                into[4] += fourth[row]
+
+
+@called
+def _width(n_outputs: int) -> int:
+    """How many sums are counted for a label: the rows, and the derivatives of one output, or of up to four."""
+    return NARROW if n_outputs == 1 else WIDE
+
+
+@called
+def _padded(outputs: IntArray, derivatives: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """The derivatives of four outputs: where there are fewer, the first one stands for what nobody reads."""
+    last = len(outputs) - 1
+    return (
+        derivatives[outputs[0]],
+        derivatives[outputs[1 if last >= 1 else 0]],
+        derivatives[outputs[2 if last >= 2 else 0]],
+        derivatives[outputs[3 if last >= 3 else 0]],
+    )
 
 
 @called

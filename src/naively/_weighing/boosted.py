@@ -43,9 +43,6 @@ RIDGE = 1.0
 SHARE_OF_COLUMNS = 0.7
 """Of the columns, how many a partition may cut."""
 
-MOST_OUTPUTS = 4
-"""With more classes, a partition is cut for those whose residuals are largest; its steps are made for all."""
-
 UNIT = 2.0**20
 """Residuals are rounded to multiples of 1 / UNIT and counted in it. Sums of whole numbers are exact: no tie of two cuts
 is broken by last bits, which depend on the order of rows and classes and on the scale of weights."""
@@ -341,9 +338,9 @@ class _Boosts:
 def _largest_classes(pulls: IntArray) -> IntArray:
     """The classes for which a partition is cut: one of two, which mirror each other, or those with most to gain."""
     n_groups, n_classes = pulls.shape
-    if n_classes <= MOST_OUTPUTS:
+    if n_classes <= partition_reference.MOST_OUTPUTS:
         return np.tile(np.arange(n_classes == 2, n_classes), (n_groups, 1))
-    return np.sort(np.argsort(-pulls, axis=1, kind="stable")[:, :MOST_OUTPUTS], axis=1)
+    return np.sort(np.argsort(-pulls, axis=1, kind="stable")[:, : partition_reference.MOST_OUTPUTS], axis=1)
 
 
 def _kernel(name: str, n_cells: int) -> Any:
