@@ -11,12 +11,14 @@ have. A row of which nothing is known has the prior.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsyrk
 from scipy.special import log_softmax
 
 from naively._weighing.experts import LearntRows
@@ -212,13 +214,13 @@ def fit_similar_rows(
     n_landmarks = min(MOST_LANDMARKS, int((MOST_WORK / n_rows) ** 0.5))
     landmarks = between_rows(rows.points[order], n_landmarks)
     some, few = rows.taken(order[:ROWS_TO_CHOOSE]), landmarks[:LANDMARKS_TO_CHOOSE]
-    chosen = min(
-        (fit for one in NARROWNESSES for fit in some.fits(Resemblance(coordinates, few, one), RIDGES)),
-        key=lambda fit: fit.loss,
-    )
-    resemblance = Resemblance(coordinates, landmarks, chosen.resemblance.narrowness)
-    (fit,) = rows.fits(resemblance, [chosen.ridge])
-    return SimilarRowsExpert(resemblance, fit.weights, log_prior), fit.log_proba
+    tried = [_best_ridge(_Regression(some, Resemblance(coordinates, few, one))) for one in NARROWNESSES]
+    chosen = int(np.argmin([loss for loss, _ in tried]))
+    regression = _Regression(rows, Resemblance(coordinates, landmarks, NARROWNESSES[chosen]))
+    ridge = tried[chosen][1]
+    left_out = regression.left_out(ridge)
+    weights = left_out.temperature * regression.weights(ridge)
+    return SimilarRowsExpert(regression.resemblance, weights, log_prior), left_out.log_proba
 
 
 def between_rows(points: FloatArray, n_landmarks: int) -> FloatArray:
@@ -280,13 +282,19 @@ def _labels(codes: IntArray, n_labels: int, weights: FloatArray) -> tuple[int, f
     return (n_labels, unlike**-0.5) if unlike > LEAST_UNLIKE else None
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """Weights of landmarks at a ridge, and what they say of rows that they did not learn."""
+class _LeftOut(NamedTuple):
+    """What landmarks say of rows that they did not learn.
 
-    resemblance: Resemblance
-    ridge: float
-    weights: FloatArray
+    Parameters
+    ----------
+    temperature : float
+        What a difference of one between two shares makes in log-odds.
+    log_proba : ndarray (rows, classes)
+    loss : float
+        Its log-loss.
+    """
+
+    temperature: float
     log_proba: FloatArray
     loss: float
 
@@ -313,24 +321,8 @@ class _Rows:
             self.log_prior,
         )
 
-    def fits(self, resemblance: Resemblance, ridges: Sequence[float]) -> Iterator[_Fit]:
-        """The fit at each ridge."""
-        table = resemblance.of_points(self.points, self.unknown)
-        between = resemblance.between_landmarks
-        between += JITTER * np.eye(len(between))
-        away = -np.tile(np.exp(self.log_prior), (len(self.target), 1))
-        away[np.arange(len(away)), self.target] += 1.0
-        weighted, of_folds = table * self.weights[:, None], [self.folds == fold for fold in np.unique(self.folds)]
-        sums = [(weighted[rows].T @ table[rows], weighted[rows].T @ away[rows]) for rows in of_folds]
-        products, pulls = (np.sum(part, axis=0) for part in zip(*sums, strict=True))
-        for ridge in ridges:
-            shares = np.empty_like(away)
-            for rows, (of_fold, pulls_of_fold) in zip(of_folds, sums, strict=True):
-                shares[rows] = table[rows] @ _solved(products - of_fold + ridge * between, pulls - pulls_of_fold)
-            yield self._fit(resemblance, ridge, shares, _solved(products + ridge * between, pulls))
-
-    def _fit(self, resemblance: Resemblance, ridge: float, shares: FloatArray, weights: FloatArray) -> _Fit:
-        """The fit whose left-out class shares, and weights, are given."""
+    def left_out(self, shares: FloatArray) -> _LeftOut:
+        """What left-out class shares say, at the temperature that makes them honest."""
         temperature = SHARPEST * best_temperature(
             SHARPEST * shares, self.target, self.weights, SURPRISES, stands_for=np.exp(self.log_prior)
         )
@@ -338,7 +330,7 @@ class _Rows:
         gain = self._loss(np.zeros_like(shares)) - self._loss(temperature * shares)
         temperature *= float(np.clip(gain / CERTAIN_GAIN, 0.0, 1.0))
         scores = temperature * shares
-        return _Fit(resemblance, ridge, temperature * weights, self._log_proba(scores), self._loss(scores))
+        return _LeftOut(temperature, self._log_proba(scores), self._loss(scores))
 
     def _log_proba(self, scores: FloatArray) -> FloatArray:
         return np.asarray(log_softmax(self.log_prior + scores, axis=1))
@@ -347,7 +339,58 @@ class _Rows:
         return log_loss(self._log_proba(scores), self.target, self.weights)
 
 
+class _Regression:
+    """Ridge regressions of the classes on the resemblance to landmarks, all of which read one set of sums.
+
+    Parameters
+    ----------
+    rows : _Rows
+    resemblance : Resemblance
+    """
+
+    def __init__(self, rows: _Rows, resemblance: Resemblance) -> None:
+        self.rows, self.resemblance = rows, resemblance
+        self._table = resemblance.of_points(rows.points, rows.unknown)
+        self._between = resemblance.between_landmarks.T  # which is symmetric, in the order of the products
+        self._between[np.diag_indices(len(self._between))] += JITTER
+        away = -np.tile(np.exp(rows.log_prior), (len(rows.target), 1))
+        away[np.arange(len(away)), rows.target] += 1.0
+        self._folds = [np.flatnonzero(rows.folds == fold) for fold in np.unique(rows.folds)]
+        roots = np.sqrt(rows.weights)[:, None]
+        self._of_folds = [_sums(roots[fold] * self._table[fold], roots[fold] * away[fold]) for fold in self._folds]
+        self._products, self._pulls = (reduce(np.add, part) for part in zip(*self._of_folds, strict=True))
+
+    def left_out(self, ridge: float) -> _LeftOut:
+        """What landmarks say of each row, with weights that its fold had no part in."""
+        shares = np.empty((len(self.rows.target), len(self.rows.log_prior)))
+        for fold, (products, pulls) in zip(self._folds, self._of_folds, strict=True):
+            weights = _solved(self._products - products + ridge * self._between, self._pulls - pulls)
+            shares[fold] = self._table[fold] @ weights
+        return self.rows.left_out(shares)
+
+    def weights(self, ridge: float) -> FloatArray:
+        """What each landmark adds to the share of each class (landmarks, classes), learnt from all rows."""
+        return _solved(self._products + ridge * self._between, self._pulls)
+
+
+def _sums(table: FloatArray, away: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The products of landmarks, of which only those above the diagonal are needed, and the pulls of the classes."""
+    return dsyrk(1.0, table.T), table.T @ away
+
+
+def _best_ridge(regression: _Regression) -> tuple[float, float]:
+    """The least left-out loss, and the ridge that has it, to which the loss falls from the one in the middle on."""
+    losses: dict[int, float] = {}
+    place, best = -1, len(RIDGES) // 2
+    while place != best:
+        place = best
+        around = range(max(place - 1, 0), min(place + 2, len(RIDGES)))
+        losses |= {one: regression.left_out(RIDGES[one]).loss for one in around if one not in losses}
+        best = min(around, key=losses.__getitem__)
+    return losses[best], RIDGES[best]
+
+
 def _solved(products: FloatArray, pulls: FloatArray) -> FloatArray:
-    """The solution of a ridge regression; the products are overwritten."""
+    """The solution of a ridge regression; the products, of which the upper half is read, are overwritten."""
     products[np.diag_indices(len(products))] += ROUNDING * products.trace()
     return np.asarray(cho_solve(cho_factor(products, overwrite_a=True, check_finite=False), pulls, check_finite=False))
