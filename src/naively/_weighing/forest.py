@@ -15,6 +15,7 @@ import numpy as np
 
 from naively._kernels import forest_reference, kernel_of, repays_compiler, with_reference
 from naively._kernels.forest_reference import Grown
+from naively._weighing.grid import downhill
 from naively._weighing.terms import Column
 from naively._weighing.trees import (
     NOT_MONOTONE,
@@ -123,16 +124,17 @@ def fit_forest(
             n_threads,
         )
     )
-    shrinkage = min(
-        SHRINKAGES, key=lambda rows: sum(group.asked_loss(rows, target, weights, prior, floor) for group in groups)
-    )
+    shrinkage = downhill(
+        lambda rows: sum(group.asked_loss(rows, target, weights, prior, floor) for group in groups), SHRINKAGES
+    ).value
     left_out, place = np.empty((np.count_nonzero(is_asked), len(prior))), np.cumsum(is_asked) - 1
     parts = []
     while groups:  # each of which is large
         group = groups.pop(0)
-        trees = group.joined(shrinkage)
+        drawn = group.drawn(shrinkage)
+        trees = group.joined(drawn, shrinkage)
         parts.append(replace(trees, values=trees.values / np.float32(len(numbers) * n_trees)))
-        left_out[place[group.asked]] = group.asked_sums(shrinkage)
+        left_out[place[group.asked]] = group.asked_sums(drawn, shrinkage)
         parted = group.asked & np.isnan(table.ranks).any(axis=1)
         if parted.any():
             left_out[place[parted]] = trees.total(table.ranks[parted].astype(np.float64))
@@ -195,12 +197,11 @@ class Group:
         kept: AnyArray = self.totals[self.parents] > SMALLEST_PARENT * shrinkage
         return np.asarray(kept | (self.parents == np.arange(len(kept))))
 
-    def asked_sums(self, shrinkage: float) -> FloatArray:
-        """The sums of the trees' class probabilities of the rows that are asked (rows, classes)."""
-        proba, ends = self.drawn(shrinkage), self._ends(shrinkage)
-        sums = np.zeros((np.count_nonzero(self.asked), proba.shape[1]))
+    def asked_sums(self, drawn: FloatArray, shrinkage: float) -> FloatArray:
+        """The sums of the trees' class probabilities, drawn so far, of the rows that are asked (rows, classes)."""
+        ends, sums = self._ends(shrinkage), np.zeros((np.count_nonzero(self.asked), drawn.shape[1]))
         for leaves in self.leaves:
-            sums += proba[ends[leaves]]
+            sums += drawn[ends[leaves]]
         return sums
 
     def asked_loss(
@@ -218,10 +219,10 @@ class Group:
             ends[level] = np.where(kept[level], ends[level], ends[self.parents[level]])
         return ends
 
-    def joined(self, shrinkage: float) -> Trees:
-        """The trees side by side, without the nodes that are not kept."""
-        proba, kept = np.empty_like(self.proba), np.empty(len(self.order), dtype=bool)
-        proba[self.order], kept[self.order] = self.drawn(shrinkage), self.kept(shrinkage)
+    def joined(self, drawn: FloatArray, shrinkage: float) -> Trees:
+        """The trees side by side, with probabilities drawn so far, without the nodes that are not kept."""
+        proba, kept = np.empty_like(drawn), np.empty(len(self.order), dtype=bool)
+        proba[self.order], kept[self.order] = drawn, self.kept(shrinkage)
         return joined_trees(list(zip(self.trees, self._by_tree(proba), strict=True))).pruned(kept)
 
 

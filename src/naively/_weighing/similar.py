@@ -22,6 +22,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.special import log_softmax
 
 from naively._weighing.experts import LearntRows
+from naively._weighing.grid import Least, downhill
 from naively._weighing.joint_gaussian import Rescaling, normal_scores, rescale
 from naively._weighing.softmax import CERTAIN_GAIN, best_temperature, log_loss
 from naively._weighing.terms import Column, take_rows
@@ -214,10 +215,9 @@ def fit_similar_rows(
     n_landmarks = min(MOST_LANDMARKS, int((MOST_WORK / n_rows) ** 0.5))
     landmarks = between_rows(rows.points[order], n_landmarks)
     some, few = rows.taken(order[:ROWS_TO_CHOOSE]), landmarks[:LANDMARKS_TO_CHOOSE]
-    tried = [_best_ridge(_Regression(some, Resemblance(coordinates, few, one))) for one in NARROWNESSES]
-    chosen = int(np.argmin([loss for loss, _ in tried]))
-    regression = _Regression(rows, Resemblance(coordinates, landmarks, NARROWNESSES[chosen]))
-    ridge = tried[chosen][1]
+    found = {one: _Regression(some, Resemblance(coordinates, few, one)).best_ridge() for one in NARROWNESSES}
+    narrowness = min(found, key=lambda one: found[one].loss)
+    regression, ridge = _Regression(rows, Resemblance(coordinates, landmarks, narrowness)), found[narrowness].value
     left_out = regression.left_out(ridge)
     weights = left_out.temperature * regression.weights(ridge)
     return SimilarRowsExpert(regression.resemblance, weights, log_prior), left_out.log_proba
@@ -360,6 +360,10 @@ class _Regression:
         self._of_folds = [_sums(roots[fold] * self._table[fold], roots[fold] * away[fold]) for fold in self._folds]
         self._products, self._pulls = (reduce(np.add, part) for part in zip(*self._of_folds, strict=True))
 
+    def best_ridge(self) -> Least:
+        """The ridge with the least left-out loss."""
+        return downhill(lambda ridge: self.left_out(ridge).loss, RIDGES)
+
     def left_out(self, ridge: float) -> _LeftOut:
         """What landmarks say of each row, with weights that its fold had no part in."""
         shares = np.empty((len(self.rows.target), len(self.rows.log_prior)))
@@ -376,18 +380,6 @@ class _Regression:
 def _sums(table: FloatArray, away: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The products of landmarks, of which only those above the diagonal are needed, and the pulls of the classes."""
     return dsyrk(1.0, table.T), table.T @ away
-
-
-def _best_ridge(regression: _Regression) -> tuple[float, float]:
-    """The least left-out loss, and the ridge that has it, to which the loss falls from the one in the middle on."""
-    losses: dict[int, float] = {}
-    place, best = -1, len(RIDGES) // 2
-    while place != best:
-        place = best
-        around = range(max(place - 1, 0), min(place + 2, len(RIDGES)))
-        losses |= {one: regression.left_out(RIDGES[one]).loss for one in around if one not in losses}
-        best = min(around, key=losses.__getitem__)
-    return losses[best], RIDGES[best]
 
 
 def _solved(products: FloatArray, pulls: FloatArray) -> FloatArray:
