@@ -18,7 +18,7 @@ from unittest.mock import patch
 import numpy as np
 
 from naively import NaiveBayes
-from naively._weighing import boosted, kept, pool
+from naively._weighing import boosted, kept, pool, strong
 
 from .measure import scores
 from .sets import folds, names, read
@@ -32,7 +32,8 @@ CANDIDATES: dict[str, list[tuple[Any, str, Any]]] = {
     "steps grow twice as fast": [(boosted, "ROUNDS_TO_DOUBLE", 50)],
     "32 cells": [(boosted, "N_NODES", 63)],
     "8 cells": [(boosted, "N_NODES", 15)],
-    "pool is less drawn to the mean": [(pool, "POOL_PENALTY", 1.0)],
+    "pool is more drawn to the mean": [(pool, "POOL_PENALTY", 5.0), (pool, "BIAS_PENALTY", 5.0)],
+    "pool as if its answers had no noise": [(strong, "without_noise", lambda pool, *_: pool)],
 }
 
 

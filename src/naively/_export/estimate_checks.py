@@ -248,7 +248,9 @@ def _word_expert(part: Any, known: Known) -> bool:
 
 
 def _strong(part: Any, known: Known) -> bool:
-    fits = part.pool.expert_weights.shape == (len(part.experts),) and _by_class(known, part.pool.bias)
+    fits = part.pool.expert_weights.shape == (len(part.experts),) and _by_class(
+        known, part.pool.bias, part.pool.log_prior
+    )
     fits &= bool(part.experts) and bool((part.pool.expert_weights >= 0).all())
     fits &= part.left_out.ndim == 2 and part.left_out.shape[1] == known.n_classes
     return fits and _shares(part.prior, part.floor, known)
@@ -278,6 +280,7 @@ def _pooled(part: Any, known: Known) -> bool:
     fits = 0 < n_read == len(part.kinds) == len(part.labels) and all(kind in KINDS for kind in part.kinds)
     fits &= len(part.columns) == known.n_columns and _inside(np.array(part.readable), known.n_columns)
     fits &= len(set(part.readable)) == n_read and _by_class(known, part.log_prior)
+    fits &= part.model.n_labels == tuple(len(labels or ()) for labels in part.labels)
     return fits and all((labels is not None) == (kind == "categorical") for kind, labels in _read(part))
 
 

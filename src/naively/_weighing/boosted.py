@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from naively._kernels import kernel_of, partition_reference, repays_compiler, with_reference
+from naively._weighing.experts import FittedExpert
 from naively._weighing.partitions import Partitions
 from naively._weighing.softmax import log_loss
 from naively._weighing.terms import Column
@@ -106,7 +107,7 @@ def fit_boosted_expert(
     log_prior: FloatArray,
     n_threads: int = 1,
     monotone: Mapping[int, int] = NOT_MONOTONE,
-) -> tuple[BoostedExpert, FloatArray] | None:
+) -> FittedExpert | None:
     """Partitions from the prior on, and their left-out log-probabilities; None if they tell nothing.
 
     What starts at the answers of a good expert sees little but its few sure errors, and follows these; what starts at
@@ -119,10 +120,10 @@ def fit_boosted_expert(
     log_prior : ndarray (classes,)
     """
     start = np.tile(log_prior, (len(target), 1))
-    trees, scores = fit_partitions(features, table, target, weights, parts, start, n_threads, monotone)
+    trees, scores, noise = fit_partitions(features, table, target, weights, parts, start, n_threads, monotone)
     if trees is None:
         return None
-    return BoostedExpert(features, trees, log_prior), np.asarray(log_softmax(scores, axis=1))
+    return FittedExpert(BoostedExpert(features, trees, log_prior), np.asarray(log_softmax(scores, axis=1)), noise)
 
 
 def fit_partitions(
@@ -134,8 +135,8 @@ def fit_partitions(
     start: FloatArray,
     n_threads: int = 1,
     monotone: Mapping[int, int] = NOT_MONOTONE,
-) -> tuple[Trees | None, FloatArray]:
-    """Partitions that correct left-out scores, or None if none pays; and the corrected left-out scores.
+) -> tuple[Trees | None, FloatArray, FloatArray | None]:
+    """Partitions that correct left-out scores, or None if none pays; the corrected scores, and their noise if known.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def fit_partitions(
     held_out_by, n_rows = np.unique(parts, return_inverse=True)[1], len(target)
     count = int(held_out_by.max(initial=-1)) + 1
     if count < 2:
-        return None, start
+        return None, start, None
     threads = n_threads if table.codes.size >= CELLS_FOR_THREADS else 1
     n_blocks = max(threads, -(-count * start.size // CELLS_AT_ONCE))
     together = np.array_split(np.arange(count), min(n_blocks, count))
@@ -172,14 +173,32 @@ def fit_partitions(
         elif done - n_rounds >= PATIENCE:
             break
     if first - best < LEAST_GAIN_OF_ALL:
-        return None, start
+        return None, start, None
     corrected, trees = start.copy(), list[Trees]()
     for group, partitions in enumerate(one for each in boosts for one in each.partitions(n_rounds)):
         trees.append(partitions.trees(features, rows.n_labels_by_place))
         held_out = held_out_by == group
         corrected[held_out] += total_steps(trees[-1], table.ranks[held_out].astype(np.float64))
     joined = side_by_side(trees)
-    return features.cut_numbers(replace(joined, values=joined.values / np.float32(count))), corrected
+    trees_of_all = features.cut_numbers(replace(joined, values=joined.values / np.float32(count)))
+    return trees_of_all, corrected, _noise(rows, boosts, count)
+
+
+def _noise(rows: _Rows, boosts: Sequence[_Boosts], count: int) -> FloatArray | None:
+    """Errors of left-out scores (rows, classes) as large as those that the mean of all groups does away with.
+
+    One group answers for a left-out row. How far two others are apart, of those that learnt the row, tells how much of
+    an answer is the chance of a group.
+    """
+    if count < 3:
+        return None
+    noise = np.zeros(rows.start.shape)
+    for boost in boosts:
+        for group, scores in zip(boost.groups.tolist(), boost.scores, strict=True):
+            for before, sign in ((1, 1.0), (2, -1.0)):
+                left_out = np.flatnonzero(rows.held_out_by == (group - before) % count)
+                noise[left_out] += sign * scores[:, left_out].T
+    return noise * float(np.sqrt(0.5 * (1.0 - 1.0 / count)))
 
 
 def _draws(n_groups: int, n_columns: int) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -262,10 +281,10 @@ class _Boosts:
     """
 
     def __init__(self, rows: _Rows, groups: IntArray):
-        self._rows, self._groups, self._rounds = rows, groups, list[Partitions]()
+        self._rows, self.groups, self._rounds = rows, groups, list[Partitions]()
         shape = len(groups), rows.start.shape[1], len(rows.target)
-        self._scores = np.empty(shape, dtype=np.float32)  # rows of a class side by side, which np.tile would not do
-        self._scores[:] = rows.start.T
+        self.scores = np.empty(shape, dtype=np.float32)  # rows of a class side by side, which np.tile would not do
+        self.scores[:] = rows.start.T
         self._derivatives, self._pulls = np.empty(shape, dtype=np.int64), np.empty(shape[:2], dtype=np.int64)
         self._highest = np.empty((shape[0], shape[2]), dtype=np.float32)
         self._totals, self._cells = (np.zeros(self._highest.shape, dtype=kind) for kind in (np.int32, np.uint8))
@@ -284,18 +303,18 @@ class _Boosts:
             For all groups; see `_draws`.
         """
         chosen, draws = drawn
-        partitions = self._grown(chosen[self._groups], draws[self._groups])
+        partitions = self._grown(chosen[self.groups], draws[self.groups])
         self._rounds.append(partitions)
         self._derive(partitions.steps)
         at, rows = self._own_groups, self._own_rows
-        own = self._scores[at, self._rows.target[rows], rows]
+        own = self.scores[at, self._rows.target[rows], rows]
         totals = self._totals[at, rows].astype(np.float64) / self._of_one
         self._rows.losses[rows] = np.log(totals) + (self._highest[at, rows] - own)
 
     def partitions(self, n_rounds: int) -> Iterator[Partitions]:
         """The partitions of each group, of the first rounds."""
         stacked = [np.stack(part) for part in zip(*self._rounds[:n_rounds], strict=True)]
-        for group in range(len(self._groups)):
+        for group in range(len(self.groups)):
             column, place, totals, steps = (part[:, group] for part in stacked)
             yield Partitions(np.where(column >= 0, self._rows.columns[column], -1), place, totals, steps)
 
@@ -303,11 +322,11 @@ class _Boosts:
         """Add the steps of cells (groups, classes, cells) to the scores of the rows in them, and derive the loss."""
         rows = self._rows.target, self._units, self._of_one
         results = self._highest, self._totals, self._derivatives, self._pulls
-        _add_steps(self._scores, steps.astype(np.float32), self._cells, *rows, *results)
+        _add_steps(self.scores, steps.astype(np.float32), self._cells, *rows, *results)
 
     def _grown(self, chosen: IntArray, draws: FloatArray) -> Partitions:
         """The next partition of each group; where all rows end is put into their cells."""
-        n_groups, n_classes, _ = self._scores.shape
+        n_groups, n_classes, _ = self.scores.shape
         column, place = np.zeros((2, n_groups, N_NODES), dtype=np.int64)
         pulls, stiffs = np.zeros((2, n_groups, n_classes, N_NODES), dtype=np.int64)
         totals, rows = np.zeros((n_groups, N_NODES)), self._rows
@@ -316,7 +335,7 @@ class _Boosts:
             rows.n_labels,
             rows.signs_of_columns,
             rows.held_out_by,
-            self._groups,
+            self.groups,
             chosen,
             _largest_classes(self._pulls),
             self._derivatives,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import log_softmax
@@ -48,8 +48,21 @@ class Expert(Protocol):
         """Log-probabilities (rows, classes)."""
 
 
-FittedExpert = tuple[Expert, FloatArray]
-"""An expert and its log-probabilities of the learnt rows, each by what did not learn it."""
+class FittedExpert(NamedTuple):
+    """An expert, and what was said of the rows that it learnt by what did not learn them.
+
+    Parameters
+    ----------
+    expert : Expert
+    left_out : ndarray (rows, classes)
+        Log-probabilities.
+    noise : ndarray (rows, classes), optional
+        Errors that these have and the expert has not, who is the mean of more: not the very ones, but as large.
+    """
+
+    expert: Expert
+    left_out: FloatArray
+    noise: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -246,7 +259,8 @@ def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
     )
     left_out = model.loo_scores(rescaled, asked.target, asked.removed) + other_scores
     temperature, log_proba = temper(left_out, asked.log_prior, asked.target, asked.weights)
-    return GaussianExpert(chosen, rescalings, model, scorer, learnt.additive.log_prior, temperature), log_proba
+    expert = GaussianExpert(chosen, rescalings, model, scorer, learnt.additive.log_prior, temperature)
+    return FittedExpert(expert, log_proba)
 
 
 def _other_columns(asked: LearntRows) -> tuple[FloatArray, Reweighted]:

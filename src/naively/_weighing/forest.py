@@ -15,6 +15,7 @@ import numpy as np
 
 from naively._kernels import forest_reference, kernel_of, repays_compiler, with_reference
 from naively._kernels.forest_reference import Grown
+from naively._weighing.experts import FittedExpert
 from naively._weighing.grid import downhill
 from naively._weighing.terms import Column
 from naively._weighing.trees import (
@@ -93,7 +94,7 @@ def fit_forest(
     floor: float,
     n_threads: int,
     monotone: Mapping[int, int] = NOT_MONOTONE,
-) -> tuple[ForestExpert, FloatArray]:
+) -> FittedExpert:
     """Grow the forest, and answer for each row that is asked by the trees that did not see it.
 
     Parameters
@@ -127,20 +128,33 @@ def fit_forest(
     shrinkage = downhill(
         lambda rows: sum(group.asked_loss(rows, target, weights, prior, floor) for group in groups), SHRINKAGES
     ).value
-    left_out, place = np.empty((np.count_nonzero(is_asked), len(prior))), np.cumsum(is_asked) - 1
+    halves, place = np.empty((2, np.count_nonzero(is_asked), len(prior))), np.cumsum(is_asked) - 1
+    left_out = np.empty(halves.shape[1:])
     parts = []
     while groups:  # each of which is large
         group = groups.pop(0)
         drawn = group.drawn(shrinkage)
         trees = group.joined(drawn, shrinkage)
         parts.append(replace(trees, values=trees.values / np.float32(len(numbers) * n_trees)))
-        left_out[place[group.asked]] = group.asked_sums(drawn, shrinkage)
+        halves[:, place[group.asked]] = sums = group.asked_sums(drawn, shrinkage)
+        left_out[place[group.asked]] = sums.sum(axis=0)
         parted = group.asked & np.isnan(table.ranks).any(axis=1)
         if parted.any():
             left_out[place[parted]] = trees.total(table.ranks[parted].astype(np.float64))
-    return ForestExpert(features, features.cut_numbers(side_by_side(parts)), prior, floor), floored_log(
-        left_out, prior, floor
-    )
+    expert = ForestExpert(features, features.cut_numbers(side_by_side(parts)), prior, floor)
+    return FittedExpert(expert, floored_log(left_out, prior, floor), _noise(halves, prior, floor, len(numbers)))
+
+
+def _noise(halves: FloatArray, prior: FloatArray, floor: float, n_groups: int) -> FloatArray | None:
+    """Errors of left-out answers (rows, classes) as large as those that the mean of all groups of trees does away with.
+
+    How far the two halves (2, rows, classes) of the trees that answer for a row are apart tells how much of an answer
+    is the chance of these trees.
+    """
+    if not halves.any(axis=2).all():  # there is one tree, or no more
+        return None
+    first, second = (floored_log(half, prior, floor) for half in halves)
+    return 0.5 * float(np.sqrt(1.0 - 1.0 / n_groups)) * (first - second)
 
 
 @dataclass(frozen=True)
@@ -198,10 +212,10 @@ class Group:
         return np.asarray(kept | (self.parents == np.arange(len(kept))))
 
     def asked_sums(self, drawn: FloatArray, shrinkage: float) -> FloatArray:
-        """The sums of the trees' class probabilities, drawn so far, of the rows that are asked (rows, classes)."""
-        ends, sums = self._ends(shrinkage), np.zeros((np.count_nonzero(self.asked), drawn.shape[1]))
-        for leaves in self.leaves:
-            sums += drawn[ends[leaves]]
+        """The sums of the class probabilities, drawn so far, of two halves of the trees (2, rows asked, classes)."""
+        ends, sums = self._ends(shrinkage), np.zeros((2, np.count_nonzero(self.asked), drawn.shape[1]))
+        for place, leaves in enumerate(self.leaves):
+            sums[place % 2] += drawn[ends[leaves]]
         return sums
 
     def asked_loss(

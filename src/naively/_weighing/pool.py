@@ -18,29 +18,33 @@ from naively._weighing.softmax import best_temperature
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.typing import FloatArray, IntArray
 
-POOL_PENALTY = 5.0
+POOL_PENALTY, BIAS_PENALTY = 0.5, 2.0
+"""Of the squared distance of weights from the plain average, and of biases, of which there are as many as classes."""
 
 
 @dataclass(frozen=True)
 class LogPool:
-    """``s_j = bias_j + sum_e weight_e log p_e(j)``.
+    """``s_j = log prior_j + known bias_j + sum_e weight_e (log p_e(j) - log prior_j)``.
+
+    `known` is the share of a row's cells that are: a row of which nothing is known has the prior.
 
     Parameters
     ----------
     expert_weights : ndarray (experts,)
-    bias : ndarray (classes,)
+    bias, log_prior : ndarray (classes,)
     """
 
     expert_weights: FloatArray
     bias: FloatArray
+    log_prior: FloatArray
 
-    def log_proba(self, experts: Sequence[FloatArray]) -> FloatArray:
+    def log_proba(self, experts: Sequence[FloatArray], known: FloatArray) -> FloatArray:
         """Pooled log-probabilities (rows, classes)."""
-        return self.of_heard(list(zip(self.expert_weights.tolist(), experts, strict=True)), len(experts[0]))
+        return self.of_heard(list(zip(self.expert_weights.tolist(), experts, strict=True)), known)
 
-    def of_heard(self, heard: Sequence[tuple[float, FloatArray]], n_rows: int) -> FloatArray:
-        """The same of some experts' weights and log-probabilities: those without weight need not be asked."""
-        scores = np.tile(self.bias, (n_rows, 1))
+    def of_heard(self, heard: Sequence[tuple[float, FloatArray]], known: FloatArray) -> FloatArray:
+        """Pooled log-probabilities by the weights and answers of some experts: those without weight need no asking."""
+        scores = np.outer(known, self.bias) + (1.0 - self.expert_weights.sum()) * self.log_prior
         for weight, log_proba in heard:
             scores += weight * log_proba
         return np.asarray(log_softmax(scores, axis=1))
@@ -61,16 +65,59 @@ def temper(
 
 
 def fit_log_pool(
-    experts: Sequence[FloatArray], target: IntArray, weights: FloatArray, log_prior: FloatArray
+    experts: Sequence[FloatArray], target: IntArray, weights: FloatArray, known: FloatArray, log_prior: FloatArray
 ) -> LogPool:
     """Pool weights from cross-fitted or left-out log-probabilities (rows, classes) of each expert.
 
     Weights are >= 0 and shrunk to the plain average. What is weighed is what experts say beyond the prior, so that a
     row of which they know nothing has the prior, whatever the weights add up to; what is added to that is shrunk to 0.
+
+    Parameters
+    ----------
+    experts : sequence of ndarray (rows, classes)
+    target, weights, known : ndarray (rows,)
+        The class, the weight, and the share of the cells that are known.
+    log_prior : ndarray (classes,)
     """
-    problem = _PoolProblem(np.stack(experts) - log_prior, target, weights, log_prior)
-    expert_weights, bias = problem.split(problem.solved(problem.centre))
-    return LogPool(expert_weights, bias + (1.0 - expert_weights.sum()) * log_prior)
+    problem = _PoolProblem(np.stack(experts) - log_prior, target, weights, known, log_prior)
+    return problem.pool(problem.solved(problem.centre))
+
+
+def without_noise(
+    pool: LogPool,
+    experts: Sequence[FloatArray],
+    noises: Sequence[FloatArray | None],
+    target: IntArray,
+    weights: FloatArray,
+    known: FloatArray,
+    log_prior: FloatArray,
+) -> LogPool:
+    """A pool of left-out answers as it would be without their noise: by simulation and extrapolation (SIMEX).
+
+    A left-out answer comes from a few trees, that of a new row from all of them: it errs less, and is to be believed
+    more. How much more is told by how much less is believed when there is as much noise once more, the one way and the
+    other (Cook and Stefanski, 1994): the weights go as far to the other side.
+
+    Parameters
+    ----------
+    pool : LogPool
+        Fitted to the left-out answers.
+    experts, target, weights, known, log_prior
+        See `fit_log_pool`.
+    noises : sequence
+        For each expert the noise that its answers need not have (rows, classes), None if it has none.
+    """
+    if all(noise is None for noise in noises):
+        return pool
+    problem = _NoisyPoolProblem(np.stack(experts) - log_prior, target, weights, known, log_prior)
+    here = np.concatenate([pool.expert_weights, pool.bias])
+    answers, moved = problem.experts.copy(), np.zeros(problem.size)
+    for sign in (1.0, -1.0):
+        for expert, noise in enumerate(noises):
+            if noise is not None:
+                problem.experts[expert] = answers[expert] + sign * noise
+        moved += here - problem.solved(here)
+    return problem.pool(here + 0.5 * moved)
 
 
 class _PoolProblem(SoftmaxProblem):
@@ -78,27 +125,39 @@ class _PoolProblem(SoftmaxProblem):
 
     search: ClassVar[Search] = Search(gain=1e-10, steps=200)
 
-    def __init__(self, experts: FloatArray, target: IntArray, weights: FloatArray, log_prior: FloatArray) -> None:
+    def __init__(
+        self, experts: FloatArray, target: IntArray, weights: FloatArray, known: FloatArray, log_prior: FloatArray
+    ) -> None:
         n_experts, _, n_classes = experts.shape
         super().__init__(target, weights, [(n_experts,), (n_classes,)], positive=0)
-        self.experts, self.log_prior, self.centre = (
-            experts,
-            log_prior,
-            np.concatenate([np.full(n_experts, 1 / n_experts), np.zeros(n_classes)]),
-        )
+        self.experts, self.known, self.log_prior = experts, known, log_prior
+        self.centre = np.concatenate([np.full(n_experts, 1 / n_experts), np.zeros(n_classes)])
+
+    def pool(self, vector: FloatArray) -> LogPool:
+        """The pool with the weights and biases in a vector; weights below 0 become 0."""
+        expert_weights, bias = self.split(vector)
+        return LogPool(np.maximum(expert_weights, 0.0), bias, self.log_prior)
 
     def scores(self, parts: Parts) -> FloatArray:
         """The pooled scores (rows, classes)."""
-        return np.asarray(np.tensordot(parts[0], self.experts, axes=1) + parts[1] + self.log_prior)
+        weighted = np.tensordot(parts[0], self.experts, axes=1)
+        return np.asarray(weighted + np.outer(self.known, parts[1]) + self.log_prior)
 
     def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
         """The gradient of the log-loss."""
-        return [np.tensordot(self.experts, residual, axes=2), residual.sum(axis=0)]
+        return [np.tensordot(self.experts, residual, axes=2), self.known @ residual]
 
     def penalty(self, parts: Parts) -> tuple[float, Parts]:
-        """The pull to the plain average."""
+        """The pull of weights to the plain average, and of biases to 0."""
         away = [part - centre for part, centre in zip(parts, self.split(self.centre), strict=True)]
-        return 0.5 * POOL_PENALTY * sum(float(one @ one) for one in away), [POOL_PENALTY * one for one in away]
+        pulls = [penalty * part for penalty, part in zip((POOL_PENALTY, BIAS_PENALTY), away, strict=True)]
+        return 0.5 * sum(float(pull @ part) for pull, part in zip(pulls, away, strict=True)), pulls
+
+
+class _NoisyPoolProblem(_PoolProblem):
+    """The loss with noise added, from weights on that are near: the difference is told well by fewer steps."""
+
+    search: ClassVar[Search] = Search(gain=1e-7, steps=200)
 
 
 def floor_log_proba(log_proba: FloatArray, prior: FloatArray, share: float) -> FloatArray:

@@ -21,7 +21,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 from scipy.special import log_softmax
 
-from naively._weighing.experts import LearntRows
+from naively._weighing.experts import FittedExpert, LearntRows
 from naively._weighing.grid import Least, downhill
 from naively._weighing.joint_gaussian import Rescaling, normal_scores, rescale
 from naively._weighing.softmax import CERTAIN_GAIN, best_temperature, log_loss
@@ -190,9 +190,7 @@ class SimilarRowsExpert:
         return np.asarray(log_softmax(self.log_prior + scores, axis=1))
 
 
-def fit_similar_rows(
-    learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray
-) -> tuple[SimilarRowsExpert, FloatArray] | None:
+def fit_similar_rows(learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray) -> FittedExpert | None:
     """Weights of landmarks, and the left-out log-probabilities of the kept rows, by the folds that lack them.
 
     None without columns that vary, or with few rows.
@@ -220,7 +218,7 @@ def fit_similar_rows(
     regression, ridge = _Regression(rows, Resemblance(coordinates, landmarks, narrowness)), found[narrowness].value
     left_out = regression.left_out(ridge)
     weights = left_out.temperature * regression.weights(ridge)
-    return SimilarRowsExpert(regression.resemblance, weights, log_prior), left_out.log_proba
+    return FittedExpert(SimilarRowsExpert(regression.resemblance, weights, log_prior), left_out.log_proba)
 
 
 def between_rows(points: FloatArray, n_landmarks: int) -> FloatArray:

@@ -22,10 +22,10 @@ from naively._weighing.boosted import fit_boosted_expert
 from naively._weighing.experts import Expert, FittedExpert, LearntRows, fit_gaussian, learnt_rows
 from naively._weighing.forest import LEAST_ROWS, fit_forest
 from naively._weighing.kept import FittedRows
-from naively._weighing.pool import LogPool, drawn_to_prior, fit_log_pool, floor_log_proba, floor_share
+from naively._weighing.pool import LogPool, drawn_to_prior, fit_log_pool, floor_log_proba, floor_share, without_noise
 from naively._weighing.similar import fit_similar_rows
 from naively._weighing.softmax import believed
-from naively._weighing.terms import Column, take_rows
+from naively._weighing.terms import Column, share_known, take_rows
 from naively._weighing.trees import plan_features
 from naively._weighing.words import fit_words
 from naively.typing import FloatArray
@@ -44,6 +44,8 @@ class StrongModel:
         The first is the additive model.
     pool : LogPool
         Weights of the experts' log-probabilities.
+    n_labels : tuple of int
+        How many labels each categorical column has.
     prior : ndarray (classes,)
         Class prior, which the floor mixes in.
     floor : float
@@ -56,6 +58,7 @@ class StrongModel:
 
     experts: tuple[Expert, ...]
     pool: LogPool
+    n_labels: tuple[int, ...]
     prior: FloatArray
     floor: float
     believed: float
@@ -73,7 +76,7 @@ class StrongModel:
     def _log_proba(self, columns: Sequence[Column]) -> FloatArray:
         weighted = zip(self.pool.expert_weights.tolist(), self.experts, strict=True)
         heard = [(weight, expert.log_proba(columns)) for weight, expert in weighted if weight > 0]
-        pooled = self.pool.of_heard(heard, len(columns[0][1]))
+        pooled = self.pool.of_heard(heard, share_known(columns, self.n_labels))
         return floor_log_proba(drawn_to_prior(pooled, np.log(self.prior), self.believed), self.prior, self.floor)
 
 
@@ -113,7 +116,7 @@ def fit_strong(
     boosts, monotone = has_trees and learnt.all_asked, additive.monotone
     grown_on = (learnt.target, learnt.weights)
     fitted: list[FittedExpert | None] = [
-        (learnt.additive_expert, asked.additive_log_proba),
+        FittedExpert(learnt.additive_expert, asked.additive_log_proba),
         fit_gaussian(learnt),
         fit_similar_rows(learnt, n_labels, strengths) if learnt.all_asked else None,
         fit_forest(features, table, *grown_on, learnt.folds, learnt.is_asked, prior, floor, n_threads, monotone)
@@ -125,12 +128,23 @@ def fit_strong(
         fit_words(asked),
     ]
     experts = [one for one in fitted if one is not None]
-    log_probas = [log_proba for _, log_proba in experts]
-    pool = fit_log_pool(log_probas, asked.target, asked.weights, additive.log_prior)
-    left_out = pool.log_proba(log_probas)
+    log_probas = [one.left_out for one in experts]
+    known = share_known(asked.columns, n_labels)
+    of_rows = asked.target, asked.weights, known, additive.log_prior
+    pool = fit_log_pool(log_probas, *of_rows)
+    left_out = pool.log_proba(log_probas, known)
+    pool = without_noise(pool, log_probas, [one.noise for one in experts], *of_rows)
     share = believed(left_out, asked.log_prior, asked.target, asked.weights, n_fitted=len(experts) + len(prior))
     left_out = floor_log_proba(drawn_to_prior(left_out, asked.log_prior, share), prior, floor)
-    return StrongModel(tuple(expert for expert, _ in experts), pool, prior, floor, share, left_out[asked.of_additive])
+    return StrongModel(
+        experts=tuple(one.expert for one in experts),
+        pool=pool,
+        n_labels=tuple(n_labels),
+        prior=prior,
+        floor=floor,
+        believed=share,
+        left_out=left_out[asked.of_additive],
+    )
 
 
 def _column_strengths(additive: AdditiveModel, learnt: LearntRows) -> FloatArray:

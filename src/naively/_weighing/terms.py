@@ -17,6 +17,26 @@ Column = tuple[str, AnyArray]
 """("numeric", float64 with NaN) or ("categorical", codes with -1 where missing and anything past the end unknown)."""
 
 
+def share_known(columns: Sequence[Column], n_labels: Sequence[int]) -> FloatArray:
+    """The share of each row's cells that say something: neither missing ones nor labels that were never seen.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    n_labels : sequence of int
+        How many labels each categorical column has.
+    """
+    known = np.zeros(len(columns[0][1]))
+    for (kind, values), count in zip(columns, n_labels, strict=True):
+        if kind == "numeric":
+            known += ~np.isnan(values)
+        elif kind == "categorical":
+            known += (values >= 0) & (values < count)
+        else:
+            known += np.array([text is not None for text in values.tolist()], dtype=bool)
+    return known / len(columns)
+
+
 class TextEstimate(Protocol):
     """The evidence of a text column."""
 

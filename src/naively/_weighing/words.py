@@ -17,7 +17,7 @@ from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel, Reweighted
 from naively._weighing.descent import Search
-from naively._weighing.experts import LearntRows
+from naively._weighing.experts import FittedExpert, LearntRows
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively._weighing.terms import Column, TextTerm
 from naively._weighing.text import SHARE, TextEvidence, TokenScores
@@ -78,7 +78,7 @@ class WordExpert:
         return np.asarray(log_softmax(corrected, axis=1))
 
 
-def fit_words(learnt: LearntRows) -> tuple[WordExpert, FloatArray] | None:
+def fit_words(learnt: LearntRows) -> FittedExpert | None:
     """Word weights on all kept rows, and their cross-fitted log-probabilities of these rows.
 
     None without a text column, or with too few rows.
@@ -96,7 +96,7 @@ def fit_words(learnt: LearntRows) -> tuple[WordExpert, FloatArray] | None:
         fitted = _fit(table[rows], target[rows], weights[rows], start[rows])
         crossed[~rows] = start[~rows] + table[~rows] @ fitted
     expert = WordExpert(learnt.additive.scores, features, _fit(table, target, weights, start))
-    return expert, np.asarray(log_softmax(crossed, axis=1))
+    return FittedExpert(expert, np.asarray(log_softmax(crossed, axis=1)))
 
 
 def _features(additive: AdditiveModel) -> tuple[WordFeatures, ...]:

@@ -3,7 +3,16 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from naively._weighing.pool import POOL_PENALTY, LogPool, fit_log_pool, floor_log_proba, floor_share, temper
+from naively._weighing.pool import (
+    BIAS_PENALTY,
+    POOL_PENALTY,
+    LogPool,
+    fit_log_pool,
+    floor_log_proba,
+    floor_share,
+    temper,
+    without_noise,
+)
 from naively._weighing.softmax import best_temperature
 
 EVEN = np.log(np.full(3, 1 / 3))
@@ -43,14 +52,19 @@ def test_few_rows_without_an_error_are_no_proof() -> None:
     assert found == pytest.approx(np.log(3), rel=1e-6)
 
 
+def all_known(target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of 1, rows of known cells, and an even prior."""
+    return np.ones(len(target)), np.ones(len(target)), EVEN
+
+
 def test_pool_prefers_the_better_expert_and_beats_it() -> None:
     scores, target = noisy_scores()
     good = log_softmax(scores, axis=1)
     noise = log_softmax(np.random.default_rng(1).normal(size=scores.shape), axis=1)
-    pool = fit_log_pool([good, noise], target, np.ones(len(target)), EVEN)
+    pool = fit_log_pool([good, noise], target, *all_known(target))
     assert pool.expert_weights[0] > 0.7
     assert pool.expert_weights[1] < 0.2
-    np.testing.assert_allclose(np.exp(pool.log_proba([good, noise])).sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.exp(pool.log_proba([good, noise], np.ones(len(target)))).sum(axis=1), 1.0)
 
 
 def test_experts_that_say_the_prior_are_pooled_to_the_prior() -> None:
@@ -61,14 +75,22 @@ def test_experts_that_say_the_prior_are_pooled_to_the_prior() -> None:
         np.repeat([False, True, False, True], [600, 200, 50, 150]),
     )
     expert = log_softmax(log_prior + 0.5 * np.where(is_high[:, None], evidence, -evidence), axis=1)
-    pool = fit_log_pool([expert, expert], target, np.ones(1000), log_prior)
+    pool = fit_log_pool([expert, expert], target, np.ones(1000), np.ones(1000), log_prior)
     assert pool.expert_weights.sum() > 1.8
-    np.testing.assert_allclose(pool.log_proba([log_prior[None]] * 2)[0], log_prior, atol=0.02)
+    np.testing.assert_allclose(pool.log_proba([log_prior[None]] * 2, np.ones(1))[0], log_prior, atol=0.02)
+
+
+def test_a_row_of_unknown_cells_has_the_prior_whatever_is_added_to_others() -> None:
+    pool = LogPool(np.array([0.7, 0.9]), np.array([0.5, -0.5]), np.log([0.8, 0.2]))
+    found = pool.log_proba([pool.log_prior[None].repeat(3, axis=0)] * 2, np.array([0.0, 0.5, 1.0]))
+    np.testing.assert_allclose(found[0], pool.log_prior)
+    log_odds = found[:, 0] - found[:, 1]
+    np.testing.assert_allclose(log_odds - log_odds[0], [0.0, 0.5, 1.0])
 
 
 def test_without_rows_the_pool_is_the_plain_average() -> None:
     scores, target = noisy_scores()
-    pool = fit_log_pool([scores, scores], target, np.zeros(len(target)), EVEN)
+    pool = fit_log_pool([scores, scores], target, np.zeros(len(target)), np.ones(len(target)), EVEN)
     np.testing.assert_allclose(pool.expert_weights, 0.5)
 
 
@@ -76,8 +98,8 @@ def test_weights_are_repetitions() -> None:
     scores, target = noisy_scores(60)
     weights = np.random.default_rng(2).integers(1, 4, 60)
     repeated = np.repeat(np.arange(60), weights)
-    weighted = fit_log_pool([scores, scores**2], target, weights.astype(float), EVEN)
-    plain = fit_log_pool([scores[repeated], scores[repeated] ** 2], target[repeated], np.ones(len(repeated)), EVEN)
+    weighted = fit_log_pool([scores, scores**2], target, weights.astype(float), np.ones(60), EVEN)
+    plain = fit_log_pool([scores[repeated], scores[repeated] ** 2], target[repeated], *all_known(repeated))
     np.testing.assert_allclose(weighted.expert_weights, plain.expert_weights, atol=1e-3)
 
 
@@ -92,13 +114,30 @@ def test_the_pool_is_the_least_of_its_penalised_loss() -> None:
     scores, target = noisy_scores(200)
     other = np.random.default_rng(4).normal(size=scores.shape)
     experts = [log_softmax(scores, axis=1), log_softmax(other, axis=1)]
-    pool = fit_log_pool(experts, target, np.ones(200), np.zeros(3))
+    pool = fit_log_pool(experts, target, np.ones(200), np.ones(200), EVEN)
 
     def loss(weights: np.ndarray, bias: np.ndarray) -> float:
-        log_proba = LogPool(weights, bias).log_proba(experts)
+        log_proba = LogPool(weights, bias, EVEN).log_proba(experts, np.ones(200))
         nats = -log_proba[np.arange(200), target].sum()
-        return float(nats + POOL_PENALTY / 2 * (((weights - 0.5) ** 2).sum() + (bias**2).sum()))
+        return float(nats + POOL_PENALTY / 2 * ((weights - 0.5) ** 2).sum() + BIAS_PENALTY / 2 * (bias**2).sum())
 
     best = loss(pool.expert_weights, pool.bias)
     for step in np.random.default_rng(5).normal(scale=0.05, size=(50, 5)):
         assert loss(np.maximum(pool.expert_weights + step[:2], 0.0), pool.bias + step[2:]) >= best - 1e-6
+
+
+def test_answers_without_noise_are_believed_as_if_it_had_never_been_there() -> None:
+    """An expert is right, but for errors of its left-out answers, of which the size is known."""
+    random = np.random.default_rng(0)
+    signal = random.normal(size=(4000, 1)) * [2.0, -2.0]
+    target = (random.random(4000) > np.exp(log_softmax(signal, axis=1))[:, 0]).astype(int)
+    errors, noise = (0.6 * random.normal(size=(4000, 1)) * [1.0, -1.0] for _ in range(2))
+    of_rows = target, np.ones(4000), np.ones(4000), np.log([0.5, 0.5])
+    noisy = fit_log_pool([signal + errors], *of_rows)
+    found = without_noise(noisy, [signal + errors], [noise], *of_rows)
+    (of_signal,), (of_noisy,), (extrapolated,) = (
+        pool.expert_weights for pool in (fit_log_pool([signal], *of_rows), noisy, found)
+    )
+    assert of_noisy < 0.85 * of_signal
+    assert abs(extrapolated - of_signal) < 0.6 * (of_signal - of_noisy)
+    assert without_noise(noisy, [signal], [None], *of_rows) is noisy

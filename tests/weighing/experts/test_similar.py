@@ -87,7 +87,7 @@ def test_rows_are_no_closer_than_to_themselves() -> None:
 
 def test_it_sees_a_circle_and_knows_how_well() -> None:
     columns, target = circle(0)
-    expert, left_out = fit_similar_rows(learnt(columns, target), [0, 0], np.ones(2))
+    expert, left_out, _ = fit_similar_rows(learnt(columns, target), [0, 0], np.ones(2))
     fresh, truth = circle(1)
     np.testing.assert_allclose(np.exp(left_out).sum(axis=1), 1.0)
     assert loss(left_out, target) < 0.25
@@ -97,7 +97,9 @@ def test_it_sees_a_circle_and_knows_how_well() -> None:
 def test_it_sees_an_interaction_of_labels() -> None:
     codes = np.random.default_rng(2).integers(0, 2, (3, 400))
     target = codes[0] ^ codes[1]
-    expert, left_out = fit_similar_rows(learnt([("categorical", one) for one in codes], target), [2, 2, 2], np.zeros(3))
+    expert, left_out, _ = fit_similar_rows(
+        learnt([("categorical", one) for one in codes], target), [2, 2, 2], np.zeros(3)
+    )
     assert loss(left_out, target) < 0.05
     assert (expert.log_proba([("categorical", one) for one in codes]).argmax(axis=1) == target).all()
 
@@ -106,7 +108,7 @@ def test_noise_is_left_as_it_is() -> None:
     losses = []
     for seed in range(8):
         columns, target = noise(seed)
-        expert, left_out = fit_similar_rows(learnt(columns, target), [0] * 5, np.ones(5))
+        expert, left_out, _ = fit_similar_rows(learnt(columns, target), [0] * 5, np.ones(5))
         fresh, truth = noise(seed + 100)
         losses.append((loss(left_out, target), loss(expert.log_proba(fresh), truth)))
     np.testing.assert_allclose(np.mean(losses, axis=0), np.log(2), atol=0.01)
@@ -138,7 +140,7 @@ def test_landmarks_that_are_alike_may_weigh_much(weight: float) -> None:
         folds=np.repeat(np.arange(4), 64),
         rows=SimpleNamespace(rows=four),
     )
-    expert, left_out = fit_similar_rows(given, [2] * 5, np.ones(5))
+    expert, left_out, _ = fit_similar_rows(given, [2] * 5, np.ones(5))
     assert np.isfinite(left_out).all()
     answers = np.exp(expert.log_proba([("categorical", one) for one in codes]))[np.arange(64), target]
     np.testing.assert_allclose(answers, weights / weight, atol=0.06)
@@ -146,7 +148,7 @@ def test_landmarks_that_are_alike_may_weigh_much(weight: float) -> None:
 
 def test_rows_are_answered_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     columns, target = circle(8, 100)
-    expert, _ = fit_similar_rows(learnt(columns, target), [0, 0], np.ones(2))
+    expert, *_ = fit_similar_rows(learnt(columns, target), [0, 0], np.ones(2))
     at_once = expert.log_proba(columns)
     monkeypatch.setattr(similar, "COORDINATES_AT_ONCE", 2 * 7)
     np.testing.assert_allclose(expert.log_proba(columns), at_once, rtol=1e-12)
@@ -156,7 +158,7 @@ def test_rows_are_answered_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_monotone_columns_are_not_read() -> None:
     columns, target = circle(4)
     monotone = SimpleNamespace(log_prior=np.log([0.5, 0.5]), monotone={0: 1})
-    expert, _ = fit_similar_rows(learnt(columns, target, additive=monotone), [0, 0], np.ones(2))
+    expert, *_ = fit_similar_rows(learnt(columns, target, additive=monotone), [0, 0], np.ones(2))
     assert expert.resemblance.coordinates.columns == (1,)
 
 
@@ -180,7 +182,7 @@ def test_rows_that_stand_there_twice_are_landmarks_once() -> None:
     columns, target = circle(6, 100)
     twice = np.repeat(np.arange(100), 2)
     given = learnt([(kind, values[twice]) for kind, values in columns], target[twice], rows=SimpleNamespace(rows=twice))
-    expert, left_out = fit_similar_rows(given, [0, 0], np.ones(2))
+    expert, left_out, _ = fit_similar_rows(given, [0, 0], np.ones(2))
     assert len(expert.resemblance.landmarks) == 100
     assert np.isfinite(left_out).all()
 

@@ -15,7 +15,7 @@ from naively._kernels import trees as compiled
 from naively._kernels.tree_reference import MOST_LEAVES, TOGETHER
 from naively._weighing.boosted import fit_boosted_expert, fit_partitions
 from naively._weighing.coded_trees import coded_trees
-from naively._weighing.forest import fit_forest
+from naively._weighing.forest import fit_forest, floored_log
 from naively._weighing.kept import dealt_folds
 from naively._weighing.trees import Features, Trees, TreeTable, joined_trees, plan_features, side_by_side
 
@@ -219,13 +219,48 @@ def forest(features, table, target, **changed):
 
 
 def test_the_forest_sees_an_interaction_and_its_left_out_answers_are_honest() -> None:
-    expert, left_out = forest(*parity(400))
+    expert, left_out, _ = forest(*parity(400))
     _, table, target = parity(400, seed=1)
     columns = [("categorical", table.codes[:, column].astype(int)) for column in range(4)]
     assert loss(left_out, parity(400)[2]) < 0.1
     assert loss(expert.log_proba(columns), target) < 0.1
-    _, noisy = forest(*noise(400))
+    noisy = forest(*noise(400)).left_out
     assert loss(noisy, noise(400)[2]) > np.log(2) - 0.02
+
+
+def root_mean_square(values: np.ndarray) -> float:
+    return float(np.sqrt((values**2).mean()))
+
+
+def test_the_noise_of_the_forest_is_as_large_as_what_the_mean_of_its_groups_does_away_with() -> None:
+    features, table, target, _ = numbers_of_two_classes(400)
+    expert, _, found = forest(features, table, target)
+    fresh = features(numbers_of_two_classes(400, seed=1)[3])
+    of_groups = [replace(expert.trees, roots=roots).total(fresh) for roots in np.split(expert.trees.roots, 4)]
+    answers = np.stack([floored_log(one, expert.prior, expert.floor) for one in of_groups])
+    assert found.shape == (400, 2)
+    assert 0.5 < root_mean_square(found) / root_mean_square(answers - answers.mean(axis=0)) < 2.0
+
+
+def test_the_noise_of_boosted_trees_is_as_large_as_what_the_mean_of_their_groups_does_away_with() -> None:
+    features, table, target, _ = numbers_of_two_classes(400)
+    given = features, table, target, np.ones(400), dealt_folds(target, 4)
+    trees, _, found = fit_partitions(*given, np.zeros((400, 2)))
+    fresh = features(numbers_of_two_classes(400, seed=1)[3])
+    scores = 4 * np.stack([replace(trees, roots=roots).total(fresh) for roots in np.split(trees.roots, 4)])
+    assert found.shape == (400, 2)
+    assert 0.5 < root_mean_square(found) / root_mean_square(scores - scores.mean(axis=0)) < 2.0
+    two = features, table, target, np.ones(400), dealt_folds(target, 2)
+    assert fit_partitions(*two, np.zeros((400, 2)))[2] is None
+
+
+def numbers_of_two_classes(n_rows: int, seed: int = 0) -> tuple[Features, TreeTable, np.ndarray, list]:
+    """Six numbers, of which two tell the class, now and then."""
+    random = np.random.default_rng(seed)
+    numbers, target = random.normal(size=(6, n_rows)), random.integers(0, 2, n_rows)
+    columns = [("numeric", one) for one in numbers + np.outer([1, 1, 0, 0, 0, 0], target)]
+    features = plan_features(columns, [0] * 6, np.ones(6), "abcdef")
+    return features, features.table(columns), target, columns
 
 
 def test_the_forest_is_the_same_on_any_number_of_threads() -> None:
@@ -239,7 +274,7 @@ def test_a_class_that_a_fold_does_not_have_costs_a_bounded_loss() -> None:
     prior = np.array([0.49, 0.49, 0.02])
     folds = dealt_folds(target, 4)
     asked = np.ones(60, dtype=bool)
-    _, left_out = fit_forest(features, table, target, np.ones(60), folds, asked, prior, 0.01, 1)
+    left_out = fit_forest(features, table, target, np.ones(60), folds, asked, prior, 0.01, 1).left_out
     assert np.isfinite(left_out).all()
     np.testing.assert_allclose(np.exp(left_out).sum(axis=1), 1.0)
 
@@ -248,7 +283,7 @@ def boosted(make, seed: int) -> tuple[float, float]:
     """The left-out loss, and the loss of fresh rows, from scores of 0."""
     features, table, target = make(400, seed)
     start, ones = np.zeros((400, 2)), np.ones(400)
-    trees, corrected = fit_partitions(features, table, target, ones, dealt_folds(target, 4), start)
+    trees, corrected, _ = fit_partitions(features, table, target, ones, dealt_folds(target, 4), start)
     _, fresh, truth = make(400, seed + 1000)
     scores = start if trees is None else trees.total(fresh.ranks.astype(np.float64))
     return loss(log_softmax(corrected, axis=1), target), loss(log_softmax(scores, axis=1), truth)
@@ -267,13 +302,15 @@ def test_partitions_leave_noise_nearly_as_it_is() -> None:
 def test_the_boosted_expert_sees_an_interaction_and_says_nothing_of_noise() -> None:
     features, table, target = parity(400)
     folds, ones, half = dealt_folds(target, 4), np.ones(400), np.log([0.5, 0.5])
-    expert, left_out = fit_boosted_expert(features, table, target, ones, folds, half)
+    expert, left_out, _ = fit_boosted_expert(features, table, target, ones, folds, half)
     _, fresh, truth = parity(400, seed=1)
     columns = [("categorical", fresh.codes[:, column].astype(int)) for column in range(4)]
     assert max(loss(left_out, target), loss(expert.log_proba(columns), truth)) < 0.1
     noisy = [noise(400, seed) for seed in range(10)]
     fitted = [fit_boosted_expert(*one, ones, dealt_folds(one[2], 4), half) for one in noisy]
-    losses = [np.log(2) if one is None else loss(one[1], each[2]) for one, each in zip(fitted, noisy, strict=True)]
+    losses = [
+        np.log(2) if one is None else loss(one.left_out, each[2]) for one, each in zip(fitted, noisy, strict=True)
+    ]
     assert np.mean(losses) > np.log(2) - 0.005
 
 
@@ -303,7 +340,7 @@ def test_boosted_trees_send_new_rows_where_the_learnt_ones_went(n_classes: int, 
     whole = ~np.isnan(table.ranks).any(axis=1)
     folds = np.where(np.arange(600) % 2 == 0, 0, 1)
     start = np.zeros((600, n_classes))
-    trees, corrected = fit_partitions(features, table, target, np.ones(600), folds, start)
+    trees, corrected, _ = fit_partitions(features, table, target, np.ones(600), folds, start)
     asked = features(columns)
     halves = [replace(trees, roots=roots) for roots in np.split(trees.roots, 2)]
     for fold, half in enumerate(halves):  # rows of a fold are answered by the group that did not see it
