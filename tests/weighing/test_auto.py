@@ -105,12 +105,32 @@ def design(seed=0, rows=80, terms=4, classes=3, effects=5):
     )
 
 
+def at(problem, point):
+    """The loss and the gradient of a problem of one fit."""
+    losses, gradients = problem.losses_and_gradients(point[None], np.arange(1))
+    return losses[0], gradients[0]
+
+
 @pytest.mark.parametrize("name", ["W", "V3", "V.3", "CV"])
 def test_the_gradient_is_right(name):
     problem = tempering.CandidateProblem(design(), CANDIDATES[name])
     point = np.random.default_rng(1).normal(size=problem.size) ** 2
-    error = check_grad(lambda x: problem.loss_and_gradient(x)[0], lambda x: problem.loss_and_gradient(x)[1], point)
+    error = check_grad(lambda x: at(problem, x)[0], lambda x: at(problem, x)[1], point)
     assert error < 1e-3
+
+
+def test_fits_side_by_side_are_those_of_each():
+    """Rows that do not count in a fit change nothing there, and what another fit does changes nothing either."""
+    one = design(rows=90)
+    folds = np.arange(90) % 3
+    weights = np.where(folds == np.arange(3)[:, None], 0.0, one.weights)
+    together = fit_candidates(one, CANDIDATES, weights)
+    for fold in range(3):
+        left = one.rows(folds != fold)
+        alone = fit_candidates(replace(left, penalty=one.penalty), CANDIDATES)
+        for name in ("T", "W", "V3"):  # what differs by class is drawn together the more, the fewer rows there are
+            np.testing.assert_allclose(together[name][fold].weights, alone[name][0].weights, atol=1e-3)
+            np.testing.assert_allclose(together[name][fold].effects, alone[name][0].effects, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
@@ -118,7 +138,7 @@ def test_a_weight_equals_repetitions_of_the_row(name):
     weighted = design()
     repeated = weighted.rows(np.repeat(np.arange(80), weighted.weights.astype(int)))
     repeated = replace(repeated, weights=np.ones(len(repeated.codes)))
-    a, b = (fit_candidates(one, {name: CANDIDATES[name]})[name] for one in (weighted, repeated))
+    a, b = (fit_candidates(one, {name: CANDIDATES[name]})[name][0] for one in (weighted, repeated))
     np.testing.assert_allclose(a.weights, b.weights, atol=1e-4)
     np.testing.assert_allclose(a.effects, b.effects, atol=1e-4)
     np.testing.assert_allclose(a.bias, b.bias, atol=1e-4)
@@ -139,7 +159,7 @@ def test_evidence_of_nothing_leaves_the_prior_in_force(seed, share):
         counted=np.ones(1),
         penalty=np.ones(1),
     )
-    tempered = fit_candidates(one, {"T": CANDIDATES["T"]})["T"]
+    tempered = fit_candidates(one, {"T": CANDIDATES["T"]})["T"][0]
     losses = [-log_softmax(of_rows)[codes, np.arange(500)].mean() for of_rows in (scores(one, tempered), one.log_prior)]
     assert losses[0] < losses[1] + 0.005
 
@@ -147,7 +167,7 @@ def test_evidence_of_nothing_leaves_the_prior_in_force(seed, share):
 def test_no_weight_is_negative():
     one = design(rows=400)
     one.evidence[one.codes, np.arange(400)] -= 2.0  # evidence against the row's own class: a negative weight would pay
-    assert all((fitted.weights >= 0).all() for fitted in tempering.fit_candidates(one).values())
+    assert all((fitted.weights >= 0).all() for (fitted,) in tempering.fit_candidates(one).values())
 
 
 def test_class_wise_weights_are_pulled_to_the_best_shared_one():
@@ -159,7 +179,7 @@ def test_class_wise_weights_are_pulled_to_the_best_shared_one():
         return 0.5 * float((strength * (shared - target) ** 2).sum() + 5.0 * ((weights - shared) ** 2).sum())
 
     best = minimize(penalty, target).fun
-    assert problem.pull(weights)[0] == pytest.approx(best, rel=1e-6)
+    assert problem.pull(weights[None])[0] == pytest.approx(best, rel=1e-6)
 
 
 def test_shares_of_candidates_minimise_the_loss_of_their_average():
@@ -180,7 +200,7 @@ def test_shares_of_candidates_minimise_the_loss_of_their_average():
 
 def test_the_average_of_candidates_is_one_additive_score():
     one = design()
-    fitted = list(tempering.fit_candidates(one).values())
+    fitted = [fits[0] for fits in tempering.fit_candidates(one).values()]
     shares = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
     expected = sum(q * log_softmax(scores(one, c)) for q, c in zip(shares, fitted, strict=True))
     averaged = log_softmax(scores(one, average(fitted, shares)))
@@ -309,11 +329,11 @@ def test_few_rivals_and_some_others_stand_for_very_many_classes():
     some = tempering.CandidateProblem(many, CANDIDATES["W"])
     every = tempering.CandidateProblem(many, CANDIDATES["W"], AllScores(many))
     assert isinstance(some.linear, RivalScores)
-    point = some.pack(None) + 0.1 * rng.random(some.size)
-    (loss, slope), (true_loss, true_slope) = some.loss_and_gradient(point), every.loss_and_gradient(point)
+    point = some.pack([None])[0] + 0.1 * rng.random(some.size)
+    (loss, slope), (true_loss, true_slope) = at(some, point), at(every, point)
     assert loss == pytest.approx(true_loss, rel=0.01)
     assert np.linalg.norm(slope - true_slope) < 0.1 * np.linalg.norm(true_slope)
-    assert check_grad(lambda x: some.loss_and_gradient(x)[0], lambda x: some.loss_and_gradient(x)[1], point) < 1e-2
+    assert check_grad(lambda x: at(some, x)[0], lambda x: at(some, x)[1], point) < 1e-2
     assert fit_temperature(many) == pytest.approx(
         best_temperature((many.counted_evidence + many.log_prior).T, codes, many.weights), rel=0.05
     )
@@ -326,7 +346,8 @@ def test_two_classes_are_scored_by_their_difference():
         whole = tempering.CandidateProblem(two, CANDIDATES[name], AllScores(two))
         point = np.random.default_rng(1).normal(size=half.size) ** 2
         if name == "CV":  # what differs between the weights of two classes moves nothing that the classes do not share
-            half.split(point)[1][1] = half.split(point)[1][0]
-        (loss, slope), (true_loss, true_slope) = half.loss_and_gradient(point), whole.loss_and_gradient(point)
+            weights = half.split(point[None])[1][0]
+            weights[1] = weights[0]
+        (loss, slope), (true_loss, true_slope) = at(half, point), at(whole, point)
         assert loss == pytest.approx(true_loss)
         np.testing.assert_allclose(slope, true_slope, atol=1e-9)

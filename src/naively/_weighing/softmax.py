@@ -28,14 +28,30 @@ def loss_and_residual(scores: FloatArray, target: IntArray, row_weights: FloatAr
     target, row_weights : ndarray (rows,)
         Class index and weight of each row.
     """
+    losses, residuals = losses_and_residuals(scores.T[None], target, row_weights[None])
+    return float(losses[0]), residuals[0].T
+
+
+def losses_and_residuals(
+    scores: FloatArray, target: IntArray, row_weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The weighed log-losses (fits,) of several fits to the same rows, and their gradients by the scores.
+
+    Parameters
+    ----------
+    scores : ndarray (fits, classes, rows)
+        Overwritten by the gradients.
+    target : ndarray (rows,)
+    row_weights : ndarray (fits, rows)
+    """
     rows = np.arange(len(target))
     scores -= scores.max(axis=1, keepdims=True)
-    of_truth = scores[rows, target]
+    of_truth = scores[:, target, rows]
     residual = np.exp(scores, out=scores)
     total = residual.sum(axis=1)
     residual *= (row_weights / total)[:, None]
-    residual[rows, target] -= row_weights
-    return float(row_weights @ (np.log(total) - of_truth)), residual
+    residual[:, target, rows] -= row_weights
+    return np.vecdot(row_weights, np.log(total) - of_truth), residual
 
 
 def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
