@@ -15,7 +15,7 @@ from naively._weighing.design import AllScores, Design, RivalScores
 from naively._weighing.kept import dealt_folds
 from naively._weighing.softmax import best_temperature
 from naively._weighing.terms import is_missing
-from naively._weighing.weights import CANDIDATES, average, fit_candidates, fit_temperature, log_softmax, scores
+from naively._weighing.weights import CANDIDATES, fit_candidates, fit_temperature, log_softmax, mixed, scores
 from naively.families._curves import Curve, Curves
 
 from .additive_tables import fit
@@ -182,28 +182,39 @@ def test_class_wise_weights_are_pulled_to_the_best_shared_one():
     assert problem.pull(weights[None])[0] == pytest.approx(best, rel=1e-6)
 
 
-def test_shares_of_candidates_minimise_the_loss_of_their_average():
+def test_shares_of_candidates_minimise_the_loss_of_their_sum():
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 3, 500)
+    prior = log_softmax(rng.normal(size=(3, 500)))
     told = log_softmax(2.0 * (codes == np.arange(3)[:, None]) + rng.normal(size=(3, 500)))
     crossed = np.stack([told, log_softmax(rng.normal(size=(3, 500))), log_softmax(5 * rng.normal(size=(3, 500)))])
-    shares = tempering.candidate_shares(crossed, codes, np.ones(500))
-    assert shares.sum() == pytest.approx(1)
+    shares = tempering.candidate_shares(crossed, codes, np.ones(500), prior)
 
     def loss(q):
-        average = log_softmax(np.tensordot(q, crossed, axes=1))
-        return -average[codes, np.arange(500)].sum() - np.log(q).sum()
+        total = log_softmax(prior + np.tensordot(q, crossed - prior, axes=1))
+        return -total[codes, np.arange(500)].sum() - np.log(q).sum() + 3 * q.sum()
 
-    for other in rng.dirichlet(np.ones(3), 50):
+    for other in rng.dirichlet(np.ones(3), 50) * rng.uniform(0.2, 3.0, 50)[:, None]:
         assert loss(shares) <= loss(0.9 * shares + 0.1 * other) + 1e-3
 
 
-def test_the_average_of_candidates_is_one_additive_score():
+@pytest.mark.parametrize("factor", [0.6, 1.6])
+def test_shares_add_up_to_what_rows_bear_out(factor):
+    """Candidates that say too much have shares that add up to less than one, and to more if they say too little."""
+    rng = np.random.default_rng(4)
+    prior = np.log(np.full((2, 4000), 0.5))
+    scores = rng.normal(size=(2, 4000))
+    codes = (rng.random(4000) < np.exp(log_softmax(factor * scores)[1])).astype(np.int64)
+    crossed = np.repeat(log_softmax(scores)[None], 2, axis=0)
+    assert tempering.candidate_shares(crossed, codes, np.ones(4000), prior).sum() == pytest.approx(factor, rel=0.1)
+
+
+def test_a_sum_of_candidates_is_one_additive_score():
     one = design()
     fitted = [fits[0] for fits in tempering.fit_candidates(one).values()]
     shares = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
     expected = sum(q * log_softmax(scores(one, c)) for q, c in zip(shares, fitted, strict=True))
-    averaged = log_softmax(scores(one, average(fitted, shares)))
+    averaged = log_softmax(scores(one, mixed(fitted, shares)))
     np.testing.assert_allclose(averaged, log_softmax(expected), atol=1e-10)
 
 

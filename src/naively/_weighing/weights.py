@@ -1,8 +1,8 @@
-"""How much to trust each column's evidence: temperature, weights and value effects, averaged into one additive model.
+"""How much to trust each column's evidence: temperature, weights and value effects, added up to one additive model.
 
 Naive Bayes counts dependent evidence more than once. Here the leave-one-out evidence of a sample of rows is weighed by
-five convex candidates, from one temperature to class-wise weights and value effects; each is cross-fitted, and the
-logarithms of their posteriors are averaged. An average of additive scores is one additive score.
+five convex candidates, from one temperature to class-wise weights and value effects; each is cross-fitted, and shares
+of what they say beyond the prior are added up. A sum of additive scores is one additive score.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROWS_PER_TERM = 10
 """With fewer rows than this for each term, the weights of classes are drawn to their shared one the more: left-out
 evidence of a row has seen the rows of its fold, and weights that each class may choose would read their classes."""
 MOST_LOGIT = 14.0
-"""The logarithm of the largest ratio of two candidates' shares."""
+"""The logarithm of the largest share of a candidate, and that of the least with its sign changed."""
 
 CELLS_AT_ONCE = 1 << 17
 """Folds are fitted side by side as long as they have no more scores (rows, classes) than this: what a step costs beside
@@ -316,59 +316,72 @@ def cross_fit(
     linear = _linear(design, candidates)
 
     def with_all(name: str) -> Coefficients:
-        start = average([fitted[name] for fitted in by_fold], equal)
+        start = mixed([fitted[name] for fitted in by_fold], equal)
         return _fitted(design, candidates[name], linear, [start], design.weights[None])[0]
 
     return log_posterior, dict(zip(candidates, in_order(with_all, candidates, n_threads), strict=True))
 
 
-def average(fitted: list[Coefficients], shares: FloatArray) -> Coefficients:
-    """Average candidates into one additive model."""
+def mixed(fitted: list[Coefficients], shares: FloatArray) -> Coefficients:
+    """Add up shares of candidates, or of fits of one, to one additive model."""
     parts = ([one.bias for one in fitted], [one.weights for one in fitted], [one.effects for one in fitted])
     return Coefficients(*(np.tensordot(shares, np.stack(part), axes=1) for part in parts))
 
 
-def candidate_shares(cross_fitted: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the share of each candidate in the average of cross-fitted log-posteriors (candidates, classes, rows).
+def candidate_shares(
+    cross_fitted: FloatArray, codes: IntArray, weights: FloatArray, log_prior: FloatArray
+) -> FloatArray:
+    """Return the share of each candidate in the sum of what cross-fitted ones say beyond the prior.
 
-    They minimise the log-loss of that average, with a pseudo-count for each: it is convex on the simplex.
+    They minimise the log-loss of that sum, with a pseudo-count for each, which pulls them to equal shares that add up
+    to one. They may add up to more, where rows bear out all that is said, or to less: each fit has learnt some chance.
+
+    Parameters
+    ----------
+    cross_fitted : ndarray (candidates, classes, rows)
+        Log-posteriors.
+    codes, weights : ndarray (rows,)
+    log_prior : ndarray (classes, rows)
     """
     n_candidates = len(cross_fitted)
+    equal = np.full(n_candidates, 1 / n_candidates)
     if n_candidates == 1 or not len(codes):
-        return np.full(n_candidates, 1 / n_candidates)
-    return _simplex(_ShareProblem(cross_fitted, codes, weights).solved(np.zeros(n_candidates)))
+        return equal
+    return _shares(_ShareProblem(cross_fitted, codes, weights, log_prior).solved(np.log(equal)))
+
+
+def summed(log_posteriors: FloatArray, shares: FloatArray, log_prior: FloatArray) -> FloatArray:
+    """Shares of what log-posteriors (candidates, classes, rows) say beyond the log-prior, as scores beside it."""
+    dtype = log_posteriors.dtype
+    said = np.tensordot(shares.astype(dtype), log_posteriors, axes=1)
+    return np.asarray(said + dtype.type(1.0 - shares.sum()) * log_prior)
 
 
 class _ShareProblem(SoftmaxProblem):
-    """The log-loss of an average of log-posteriors (candidates, classes, rows) by the logits of its shares."""
+    """The log-loss of a sum of shares of log-posteriors (candidates, classes, rows) by the logarithms of the shares."""
 
     search: ClassVar[Search] = Search(gain=1e-9, steps=200)
 
-    def __init__(self, cross_fitted: FloatArray, codes: IntArray, weights: FloatArray) -> None:
+    def __init__(self, cross_fitted: FloatArray, codes: IntArray, weights: FloatArray, log_prior: FloatArray) -> None:
         super().__init__(codes, weights, [(len(cross_fitted),)])
-        self.cross_fitted = cross_fitted
+        self.cross_fitted, self.log_prior = cross_fitted, log_prior
 
     def scores(self, parts: Parts) -> FloatArray:
-        """The average (rows, classes)."""
-        return np.tensordot(_simplex(parts[0]).astype(self.cross_fitted.dtype), self.cross_fitted, axes=1).T
+        """The sum (rows, classes)."""
+        return summed(self.cross_fitted, _shares(parts[0]), self.log_prior).T
 
     def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
         """The gradient of the log-loss."""
-        by_share = np.tensordot(self.cross_fitted, residual.T.astype(self.cross_fitted.dtype, copy=False), axes=2)
-        return [_by_logit(_simplex(parts[0]), by_share)]
+        single = residual.T.astype(self.cross_fitted.dtype, copy=False)
+        by_share = np.tensordot(self.cross_fitted, single, axes=2) - np.vdot(self.log_prior, single)
+        return [_shares(parts[0]) * by_share]
 
     def penalty(self, parts: Parts) -> tuple[float, Parts]:
-        """A pseudo-count for each candidate."""
-        shares = _simplex(parts[0])
-        return -PSEUDO_COUNT * float(np.log(shares).sum()), [_by_logit(shares, -PSEUDO_COUNT / shares)]
+        """A pseudo-count for each candidate: the pull of each share to one divided by their number."""
+        away = len(parts[0]) * _shares(parts[0])
+        return PSEUDO_COUNT * float((away - parts[0]).sum()), [PSEUDO_COUNT * (away - 1.0)]
 
 
-def _by_logit(shares: FloatArray, by_share: FloatArray) -> FloatArray:
-    """The gradient by the logits of shares from that by the shares."""
-    return np.asarray(shares * (by_share - shares @ by_share))
-
-
-def _simplex(logits: FloatArray) -> FloatArray:
-    """Shares that add up to one, each above the least that a logarithm can tell from nothing."""
-    shares = np.exp(np.clip(logits - logits.max(), -MOST_LOGIT, 0.0))
-    return np.asarray(shares / shares.sum())
+def _shares(logs: FloatArray) -> FloatArray:
+    """Shares from their logarithms, none too small or too large to be told from nothing or from all."""
+    return np.exp(np.clip(logs, -MOST_LOGIT, MOST_LOGIT))
