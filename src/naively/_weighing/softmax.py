@@ -81,6 +81,7 @@ def best_temperature(
     surprises: float = 0.0,
     stands_for: FloatArray | float = 1.0,
     offset: FloatArray | float = 0.0,
+    start: float = 1.0,
 ) -> float:
     """The factor T in [e^-10, e] with the least log-loss of ``softmax(offset + T * scores)``; 1 if it matters nothing.
 
@@ -98,6 +99,8 @@ def best_temperature(
         How many classes with the same score each column stands for.
     offset : ndarray (rows, classes) or float, default=0
         What is added to the scores whatever the factor.
+    start : float, default=1
+        A factor that is thought to be near.
     """
     if not (scores != scores[:, :1]).any():
         return 1.0
@@ -106,7 +109,7 @@ def best_temperature(
     surprise = surprises / (float(row_weights.sum()) + surprises)
     own = (1 - surprise) * centred[np.arange(len(target)), target] + surprise * centred @ (frequency / frequency.sum())
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))
-    temperature = 1.0
+    temperature = start
     for _ in range(60):
         logits = temperature * centred + offset
         weight = np.exp(logits - logits.max(axis=1, keepdims=True)) * stands_for

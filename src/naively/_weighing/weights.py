@@ -118,10 +118,12 @@ def fit_temperature(design: Design, chosen: AnyArray | slice = ALL_ROWS) -> floa
     codes, weights = design.codes[chosen], design.weights[chosen]
     if not design.has_rivals:
         said, prior = design.counted_evidence[:, chosen].T, design.log_prior[:, chosen].T
-        return best_temperature(said, codes, weights, SURPRISES, offset=prior)
+        return best_temperature(said, codes, weights, SURPRISES, offset=prior, start=design.temperature)
     rivals, rows = design.rivals[:, chosen], np.arange(len(design.codes))[chosen]
     said, prior = design.counted_evidence[rivals, rows].T, design.log_prior[rivals, rows].T
-    return best_temperature(said, np.zeros_like(codes), weights, stands_for=design.stands_for, offset=prior)
+    return best_temperature(
+        said, np.zeros_like(codes), weights, stands_for=design.stands_for, offset=prior, start=design.temperature
+    )
 
 
 def _tempered(design: Design, temperature: float) -> Coefficients:
@@ -165,12 +167,12 @@ class CandidateProblem:
             self.deviation_penalty *= max(1.0, ROWS_PER_TERM * terms / max(float(design.weights.sum()), 1.0))
         rows_of_weights = 1 if candidate.deviation_penalty is None else classes
         self.shapes = ((classes,), (rows_of_weights, terms), (classes, n_effects))
-        self.ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])
-        self.size = int(self.ends[-1])
+        self.ends: list[int] = np.cumsum([int(np.prod(shape)) for shape in self.shapes]).tolist()
+        self.size = self.ends[-1]
 
     def split(self, vectors: FloatArray) -> list[FloatArray]:
         """Bias (fits, classes), weights (fits, 1 or classes, terms) and effects (fits, classes, effects), as views."""
-        pieces = np.split(vectors, self.ends[:-1], axis=1)
+        pieces = [vectors[:, start:end] for start, end in zip((0, *self.ends), self.ends, strict=False)]
         return [piece.reshape(len(vectors), *shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
 
     def pack(self, starts: Sequence[Coefficients | None]) -> FloatArray:
@@ -229,7 +231,7 @@ class CandidateProblem:
 
     def solved(self, starts: FloatArray) -> FloatArray:
         """The vectors with the least losses."""
-        positive = slice(int(self.ends[0]), int(self.ends[1]))
+        positive = slice(self.ends[0], self.ends[1])
         return least_of_each(self.losses_and_gradients, starts, positive, self.search)
 
 
