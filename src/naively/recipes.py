@@ -32,7 +32,7 @@ class Recipe:
     kept_rows : int, default=4096
         How many distinct rows are kept as a sample, and up to half as many more of rare classes; 0 for none.
     tempering : Tempering, sequence of str or None
-        How evidence is weighed on the kept rows: the candidates that are averaged, among "T" (one temperature), "W" (a
+        How evidence is weighed on the kept rows: the candidates that are added up, among "T" (one temperature), "W" (a
         weight per column), "V3" (and effects of values), "V.3" (and large ones) and "CV" (and weights that differ by
         class). None: every column counts in full, and no row need be kept.
     pooled : bool, default=False

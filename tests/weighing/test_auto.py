@@ -15,7 +15,7 @@ from naively._weighing.design import AllScores, Design, RivalScores
 from naively._weighing.kept import dealt_folds
 from naively._weighing.softmax import best_temperature
 from naively._weighing.terms import is_missing
-from naively._weighing.weights import CANDIDATES, average, fit_candidates, fit_temperature, log_softmax, scores
+from naively._weighing.weights import CANDIDATES, fit_candidates, fit_temperature, log_softmax, mixed, scores
 from naively.families._curves import Curve, Curves
 
 from .additive_tables import fit
@@ -105,12 +105,32 @@ def design(seed=0, rows=80, terms=4, classes=3, effects=5):
     )
 
 
+def at(problem, point):
+    """The loss and the gradient of a problem of one fit."""
+    losses, gradients = problem.losses_and_gradients(point[None], np.arange(1))
+    return losses[0], gradients[0]
+
+
 @pytest.mark.parametrize("name", ["W", "V3", "V.3", "CV"])
 def test_the_gradient_is_right(name):
     problem = tempering.CandidateProblem(design(), CANDIDATES[name])
     point = np.random.default_rng(1).normal(size=problem.size) ** 2
-    error = check_grad(lambda x: problem.loss_and_gradient(x)[0], lambda x: problem.loss_and_gradient(x)[1], point)
+    error = check_grad(lambda x: at(problem, x)[0], lambda x: at(problem, x)[1], point)
     assert error < 1e-3
+
+
+def test_fits_side_by_side_are_those_of_each():
+    """Rows that do not count in a fit change nothing there, and what another fit does changes nothing either."""
+    one = design(rows=90)
+    folds = np.arange(90) % 3
+    weights = np.where(folds == np.arange(3)[:, None], 0.0, one.weights)
+    together = fit_candidates(one, CANDIDATES, weights)
+    for fold in range(3):
+        left = one.rows(folds != fold)
+        alone = fit_candidates(replace(left, penalty=one.penalty), CANDIDATES)
+        for name in ("T", "W", "V3"):  # what differs by class is drawn together the more, the fewer rows there are
+            np.testing.assert_allclose(together[name][fold].weights, alone[name][0].weights, atol=1e-3)
+            np.testing.assert_allclose(together[name][fold].effects, alone[name][0].effects, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
@@ -118,7 +138,7 @@ def test_a_weight_equals_repetitions_of_the_row(name):
     weighted = design()
     repeated = weighted.rows(np.repeat(np.arange(80), weighted.weights.astype(int)))
     repeated = replace(repeated, weights=np.ones(len(repeated.codes)))
-    a, b = (fit_candidates(one, {name: CANDIDATES[name]})[name] for one in (weighted, repeated))
+    a, b = (fit_candidates(one, {name: CANDIDATES[name]})[name][0] for one in (weighted, repeated))
     np.testing.assert_allclose(a.weights, b.weights, atol=1e-4)
     np.testing.assert_allclose(a.effects, b.effects, atol=1e-4)
     np.testing.assert_allclose(a.bias, b.bias, atol=1e-4)
@@ -139,7 +159,7 @@ def test_evidence_of_nothing_leaves_the_prior_in_force(seed, share):
         counted=np.ones(1),
         penalty=np.ones(1),
     )
-    tempered = fit_candidates(one, {"T": CANDIDATES["T"]})["T"]
+    tempered = fit_candidates(one, {"T": CANDIDATES["T"]})["T"][0]
     losses = [-log_softmax(of_rows)[codes, np.arange(500)].mean() for of_rows in (scores(one, tempered), one.log_prior)]
     assert losses[0] < losses[1] + 0.005
 
@@ -147,7 +167,7 @@ def test_evidence_of_nothing_leaves_the_prior_in_force(seed, share):
 def test_no_weight_is_negative():
     one = design(rows=400)
     one.evidence[one.codes, np.arange(400)] -= 2.0  # evidence against the row's own class: a negative weight would pay
-    assert all((fitted.weights >= 0).all() for fitted in tempering.fit_candidates(one).values())
+    assert all((fitted.weights >= 0).all() for (fitted,) in tempering.fit_candidates(one).values())
 
 
 def test_class_wise_weights_are_pulled_to_the_best_shared_one():
@@ -159,31 +179,42 @@ def test_class_wise_weights_are_pulled_to_the_best_shared_one():
         return 0.5 * float((strength * (shared - target) ** 2).sum() + 5.0 * ((weights - shared) ** 2).sum())
 
     best = minimize(penalty, target).fun
-    assert problem.pull(weights)[0] == pytest.approx(best, rel=1e-6)
+    assert problem.pull(weights[None])[0] == pytest.approx(best, rel=1e-6)
 
 
-def test_shares_of_candidates_minimise_the_loss_of_their_average():
+def test_shares_of_candidates_minimise_the_loss_of_their_sum():
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 3, 500)
+    prior = log_softmax(rng.normal(size=(3, 500)))
     told = log_softmax(2.0 * (codes == np.arange(3)[:, None]) + rng.normal(size=(3, 500)))
     crossed = np.stack([told, log_softmax(rng.normal(size=(3, 500))), log_softmax(5 * rng.normal(size=(3, 500)))])
-    shares = tempering.candidate_shares(crossed, codes, np.ones(500))
-    assert shares.sum() == pytest.approx(1)
+    shares = tempering.candidate_shares(crossed, codes, np.ones(500), prior)
 
     def loss(q):
-        average = log_softmax(np.tensordot(q, crossed, axes=1))
-        return -average[codes, np.arange(500)].sum() - np.log(q).sum()
+        total = log_softmax(prior + np.tensordot(q, crossed - prior, axes=1))
+        return -total[codes, np.arange(500)].sum() - np.log(q).sum() + 3 * q.sum()
 
-    for other in rng.dirichlet(np.ones(3), 50):
+    for other in rng.dirichlet(np.ones(3), 50) * rng.uniform(0.2, 3.0, 50)[:, None]:
         assert loss(shares) <= loss(0.9 * shares + 0.1 * other) + 1e-3
 
 
-def test_the_average_of_candidates_is_one_additive_score():
+@pytest.mark.parametrize("factor", [0.6, 1.6])
+def test_shares_add_up_to_what_rows_bear_out(factor):
+    """Candidates that say too much have shares that add up to less than one, and to more if they say too little."""
+    rng = np.random.default_rng(4)
+    prior = np.log(np.full((2, 4000), 0.5))
+    scores = rng.normal(size=(2, 4000))
+    codes = (rng.random(4000) < np.exp(log_softmax(factor * scores)[1])).astype(np.int64)
+    crossed = np.repeat(log_softmax(scores)[None], 2, axis=0)
+    assert tempering.candidate_shares(crossed, codes, np.ones(4000), prior).sum() == pytest.approx(factor, rel=0.1)
+
+
+def test_a_sum_of_candidates_is_one_additive_score():
     one = design()
-    fitted = list(tempering.fit_candidates(one).values())
+    fitted = [fits[0] for fits in tempering.fit_candidates(one).values()]
     shares = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
     expected = sum(q * log_softmax(scores(one, c)) for q, c in zip(shares, fitted, strict=True))
-    averaged = log_softmax(scores(one, average(fitted, shares)))
+    averaged = log_softmax(scores(one, mixed(fitted, shares)))
     np.testing.assert_allclose(averaged, log_softmax(expected), atol=1e-10)
 
 
@@ -309,11 +340,11 @@ def test_few_rivals_and_some_others_stand_for_very_many_classes():
     some = tempering.CandidateProblem(many, CANDIDATES["W"])
     every = tempering.CandidateProblem(many, CANDIDATES["W"], AllScores(many))
     assert isinstance(some.linear, RivalScores)
-    point = some.pack(None) + 0.1 * rng.random(some.size)
-    (loss, slope), (true_loss, true_slope) = some.loss_and_gradient(point), every.loss_and_gradient(point)
+    point = some.pack([None])[0] + 0.1 * rng.random(some.size)
+    (loss, slope), (true_loss, true_slope) = at(some, point), at(every, point)
     assert loss == pytest.approx(true_loss, rel=0.01)
     assert np.linalg.norm(slope - true_slope) < 0.1 * np.linalg.norm(true_slope)
-    assert check_grad(lambda x: some.loss_and_gradient(x)[0], lambda x: some.loss_and_gradient(x)[1], point) < 1e-2
+    assert check_grad(lambda x: at(some, x)[0], lambda x: at(some, x)[1], point) < 1e-2
     assert fit_temperature(many) == pytest.approx(
         best_temperature((many.counted_evidence + many.log_prior).T, codes, many.weights), rel=0.05
     )
@@ -326,7 +357,8 @@ def test_two_classes_are_scored_by_their_difference():
         whole = tempering.CandidateProblem(two, CANDIDATES[name], AllScores(two))
         point = np.random.default_rng(1).normal(size=half.size) ** 2
         if name == "CV":  # what differs between the weights of two classes moves nothing that the classes do not share
-            half.split(point)[1][1] = half.split(point)[1][0]
-        (loss, slope), (true_loss, true_slope) = half.loss_and_gradient(point), whole.loss_and_gradient(point)
+            weights = half.split(point[None])[1][0]
+            weights[1] = weights[0]
+        (loss, slope), (true_loss, true_slope) = at(half, point), at(whole, point)
         assert loss == pytest.approx(true_loss)
         np.testing.assert_allclose(slope, true_slope, atol=1e-9)

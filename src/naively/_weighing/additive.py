@@ -22,11 +22,12 @@ from naively._weighing.weights import (
     CANDIDATES,
     Candidate,
     Coefficients,
-    average,
     candidate_shares,
     cross_fit,
     fit_temperature,
     log_softmax,
+    mixed,
+    summed,
 )
 from naively.engines._threads import in_order
 from naively.families._stacking import Folds
@@ -66,11 +67,11 @@ class LeaveOneOut:
     fitted_on : FittedRows
         Where they stand among all kept rows, their classes, weights and folds, and how often they occurred.
     candidates : tuple of str
-        The ways of weighing that are averaged.
+        The ways of weighing that are added up.
     temperature : float
         The temperature of all evidence.
     log_posterior : ndarray (rows, classes)
-        Each row under the average of candidates that were fitted without its fold; in single precision where there
+        Each row under the sum of candidates that were fitted without its fold; in single precision where there
         is much evidence.
     """
 
@@ -224,7 +225,7 @@ def fit_additive(
     typical : ndarray (classes,)
         What a row of each class typically weighs.
     candidates : sequence of str
-        Which candidates are averaged.
+        Which candidates are added up.
     n_threads : int
     """
     log_prior, codes, weights = prior.logs, rows.codes, rows.weights
@@ -243,11 +244,11 @@ def fit_additive(
     crossed, by_candidate = cross_fit(design, rows.folds, chosen, n_threads)
     temperature, left_out_prior = design.temperature, design.log_prior
     del design  # the largest of all, and of no more use
-    shares = candidate_shares(crossed, codes, weights)
-    crossed_average = log_softmax(np.tensordot(shares.astype(crossed.dtype), crossed, axes=1))
-    share = believed(crossed_average.T, left_out_prior.T, codes, weights)
-    fitted = average(list(by_candidate.values()), shares).believed(share)
-    loo = LeaveOneOut(rows, tuple(chosen), temperature, _drawn_to_prior(crossed_average, left_out_prior, share).T)
+    shares = candidate_shares(crossed, codes, weights, left_out_prior)
+    crossed_sum = log_softmax(summed(crossed, shares, left_out_prior))
+    share = believed(crossed_sum.T, left_out_prior.T, codes, weights)
+    fitted = mixed(list(by_candidate.values()), shares).believed(share)
+    loo = LeaveOneOut(rows, tuple(chosen), temperature, _drawn_to_prior(crossed_sum, left_out_prior, share).T)
     terms = fold_terms(sources, bases, indicators, fitted)
     return AdditiveModel(log_prior, fitted.bias, terms, loo, sources, bases, indicators, prior, fitted)
 

@@ -39,7 +39,7 @@ class Tempering:
     Parameters
     ----------
     candidates : tuple of str
-        The ways of weighing that are averaged: "T" (one temperature), "W" (a weight per column), "V3" (and effects of
+        The ways of weighing that are added up: "T" (one temperature), "W" (a weight per column), "V3" (and effects of
         values), "V.3" (and large ones), "CV" (and weights that differ by class).
     rows : int, optional
         On how many of the kept rows, at most, they are fitted; on all by default.

@@ -1,7 +1,8 @@
-"""The least of a smooth function some of whose variables may not be negative: projected L-BFGS.
+"""The least of smooth functions some of whose variables may not be negative: projected L-BFGS.
 
 SciPy's L-BFGS-B takes its bounds one variable at a time in Python, which costs more than the search itself where there
-are thousands. Here a step is a few dozen products of vectors.
+are thousands. Here a step is a few dozen products of vectors, and several functions that are much alike are searched
+side by side: they share what a step costs beside its arithmetic.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from naively.typing import FloatArray
+from naively.typing import AnyArray, FloatArray, IntArray
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 """Gives the value and the gradient, at a vector."""
+
+Functions = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray]]
+"""Gives the values (some,) and the gradients (some, variables) of some functions, at a vector of each."""
 
 LEAST_DECREASE = 1e-4
 """The share of the decrease that the slope promises which a step must bring."""
@@ -47,9 +51,6 @@ class Search(NamedTuple):
 def least(function: Function, start: FloatArray, positive: slice, search: Search) -> FloatArray:
     """The vector at which a convex function is least; of other functions one that no small step improves.
 
-    Variables at 0 that would fall below it stay there for a step, and all others follow the quasi-Newton direction, cut
-    off at 0 (Bertsekas, 1982).
-
     Parameters
     ----------
     function : callable
@@ -67,87 +68,149 @@ def least(function: Function, start: FloatArray, positive: slice, search: Search
     >>> least(bowl, np.zeros(3), slice(0, 2), Search()).round(4).tolist()
     [1.0, 0.0, 3.0]
     """
-    x = _cut_off(start.astype(np.float64), positive)
-    value, gradient = function(x)
-    curvature = _Curvature(search.remembered)
+
+    def alone(x: FloatArray, _: IntArray) -> tuple[FloatArray, FloatArray]:
+        value, gradient = function(x[0])
+        return np.array([value]), np.array(gradient, dtype=np.float64)[None]
+
+    return np.asarray(least_of_each(alone, start[None], positive, search)[0])
+
+
+def least_of_each(functions: Functions, starts: FloatArray, positive: slice, search: Search) -> FloatArray:
+    """The vectors (functions, variables) at which convex functions of the same variables are least.
+
+    Variables at 0 that would fall below it stay there for a step, and all others follow the quasi-Newton direction, cut
+    off at 0 (Bertsekas, 1982).
+
+    Parameters
+    ----------
+    functions : callable
+        Maps vectors, and which functions they are for, to the values there and the gradients.
+    starts : ndarray (functions, variables)
+    positive : slice
+        The variables that may not be negative.
+    search : Search
+    """
+    x = _cut_off(starts.astype(np.float64), positive)
+    going = np.arange(len(x))
+    found, at = x.copy(), _Places(x, *functions(x, going))
+    curvature = _Curvature(len(x), search.remembered)
     for _ in range(search.steps):
-        free = gradient.copy()
-        free[positive][(x[positive] <= 0.0) & (gradient[positive] > 0.0)] = 0.0
-        if _steepest(x, free, positive) <= search.slope:
+        steep = _steepest(at, positive) > search.slope
+        if not steep.all():
+            at, going = at.some(steep), going[steep]
+            curvature.keep(steep)
+        if not len(going):
             break
-        direction = -curvature.divided(free)
-        direction[positive][(x[positive] <= 0.0) & (gradient[positive] > 0.0)] = 0.0
-        enough = search.gain * max(abs(value), 1.0)
-        length, moved, at_moved, slope = _line_search(function, x, value, gradient, direction, positive, enough)
-        if not at_moved < value:  # no more than `enough` can be gained, and rounding hides it
-            break
-        curvature.remember(moved - x, slope - gradient)
-        gain = (value - at_moved) / max(abs(value), abs(at_moved), 1.0)
-        x, value, gradient = moved, at_moved, slope
-        if length == 1.0 and gain <= search.gain:
-            break
-    return x
+        enough = search.gain * np.maximum(np.abs(at.value), 1.0)
+        direction = _downhill(at, curvature, positive)
+        length, moved = _line_search(_of_some(functions, going), at, direction, positive, enough)
+        better = moved.value < at.value  # else no more than `enough` can be gained, and rounding hides it
+        found[going[better]] = moved.x[better]
+        gain = (at.value - moved.value) / np.maximum(np.maximum(np.abs(at.value), np.abs(moved.value)), 1.0)
+        on = better & ((length < 1.0) | (gain > search.gain))
+        curvature.remember(moved.x - at.x, moved.gradient - at.gradient)
+        at = moved
+        if not on.all():
+            at, going = at.some(on), going[on]
+            curvature.keep(on)
+    return found
+
+
+class _Places(NamedTuple):
+    """A vector for each function, and the value and the gradient there."""
+
+    x: FloatArray
+    value: FloatArray
+    gradient: FloatArray
+
+    def some(self, chosen: AnyArray) -> _Places:
+        """Those of some of the functions."""
+        return _Places(self.x[chosen], self.value[chosen], self.gradient[chosen])
+
+    def held(self, positive: slice) -> AnyArray:
+        """Which of the variables that may not be negative would fall below 0."""
+        return (self.x[:, positive] <= 0.0) & (self.gradient[:, positive] > 0.0)
+
+
+def _of_some(functions: Functions, going: IntArray) -> Functions:
+    """The functions that are still searched."""
+    return lambda x, some: functions(x, going[some])
+
+
+def _downhill(at: _Places, curvature: _Curvature, positive: slice) -> FloatArray:
+    """The direction to go: variables that would fall below 0 stay, and do not move others."""
+    held, free = at.held(positive), at.gradient.copy()
+    free[:, positive][held] = 0.0
+    direction = -curvature.divided(free)
+    direction[:, positive][held] = 0.0
+    return direction
 
 
 def _line_search(
-    function: Function,
-    x: FloatArray,
-    value: float,
-    gradient: FloatArray,
-    direction: FloatArray,
-    positive: slice,
-    enough: float,
-) -> tuple[float, FloatArray, float, FloatArray]:
-    """A step that brings its share of what the slope promises: its length, where it leads, the value and slope there.
+    functions: Functions, at: _Places, direction: FloatArray, positive: slice, enough: FloatArray
+) -> tuple[FloatArray, _Places]:
+    """Steps that bring their share of what the slopes promise: their lengths, and where they lead.
 
     One of which the slope promises no more than `enough`, or nothing that is a number, may bring anything.
     """
-    length = 1.0
+    length, every = np.ones(len(at.x)), np.arange(len(at.x))
+    x = _cut_off(at.x + direction, positive)
+    moved = _Places(x, *functions(x, every))
     while True:
-        moved = _cut_off(x + length * direction, positive)
-        at_moved, slope = function(moved)
-        promised = float(gradient @ (moved - x))
-        if at_moved <= value + LEAST_DECREASE * promised or not -promised > enough:
-            return length, moved, at_moved, slope
+        promised = np.vecdot(at.gradient, moved.x - at.x)
+        short = ~(moved.value <= at.value + LEAST_DECREASE * promised) & (-promised > enough)
+        if not short.any():
+            return length, moved
+        again, promised = every[short], promised[short]
         # The parabola through the value, the slope and the new value is least there.
-        length *= min(max(-promised / (2.0 * (at_moved - value - promised)), 0.1), 0.5)
+        length[again] *= np.clip(-promised / (2.0 * (moved.value[again] - at.value[again] - promised)), 0.1, 0.5)
+        moved.x[again] = _cut_off(at.x[again] + length[again, None] * direction[again], positive)
+        moved.value[again], moved.gradient[again] = functions(moved.x[again], again)
 
 
 def _cut_off(x: FloatArray, positive: slice) -> FloatArray:
-    """The vector (overwritten) with 0 in place of negative variables that may not be."""
-    np.maximum(x[positive], 0.0, out=x[positive])
+    """The vectors (overwritten) with 0 in place of negative variables that may not be."""
+    np.maximum(x[:, positive], 0.0, out=x[:, positive])
     return x
 
 
-def _steepest(x: FloatArray, free: FloatArray, positive: slice) -> float:
+def _steepest(at: _Places, positive: slice) -> FloatArray:
     """The largest distance that a variable goes along its slope, which ends at 0 if it may not be negative."""
-    goes = np.abs(free)
-    goes[positive] = np.abs(x[positive] - np.maximum(x[positive] - free[positive], 0.0))
-    return float(goes.max(initial=0.0))
+    goes = np.abs(at.gradient)
+    bounded = at.x[:, positive]
+    goes[:, positive] = np.abs(bounded - np.maximum(bounded - at.gradient[:, positive], 0.0))
+    return np.asarray(goes.max(axis=1, initial=0.0))
 
 
 class _Curvature:
-    """The inverse of the second derivatives, as the last steps tell it."""
+    """The inverses of the second derivatives of functions, as the last steps tell them."""
 
-    def __init__(self, remembered: int) -> None:
-        self.steps: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=remembered)
+    def __init__(self, n_functions: int, remembered: int) -> None:
+        self.steps: deque[tuple[FloatArray, FloatArray, FloatArray]] = deque(maxlen=remembered)
+        self.scale = np.zeros(n_functions)
 
     def remember(self, step: FloatArray, change: FloatArray) -> None:
-        """Keep a step and the change of the gradient along it, unless it was bent the wrong way."""
-        along = float(step @ change)
-        if along > LEAST_CURVATURE * float(np.sqrt((step @ step) * (change @ change))):
-            self.steps.append((step, change, along))
+        """Keep steps and the changes of the gradients along them; one that is bent the wrong way tells nothing."""
+        along, squared = np.vecdot(step, change), np.vecdot(change, change)
+        told = along > LEAST_CURVATURE * np.sqrt(np.vecdot(step, step) * squared)
+        inverse = np.divide(1.0, along, out=np.zeros_like(along), where=told)
+        self.scale = np.where(told, along / np.where(told, squared, 1.0), self.scale)
+        self.steps.append((step, change, inverse))
+
+    def keep(self, chosen: AnyArray) -> None:
+        """Go on with some of the functions."""
+        self.scale = self.scale[chosen]
+        self.steps = deque(((a[chosen], b[chosen], c[chosen]) for a, b, c in self.steps), self.steps.maxlen)
 
     def divided(self, gradient: FloatArray) -> FloatArray:
-        """The gradient divided by the second derivatives; at first a vector of length one."""
-        if not self.steps:
-            return gradient / np.linalg.norm(gradient)
+        """The gradients divided by the second derivatives; vectors of length one where nothing is known of these."""
         result, shares = gradient, []
-        for step, change, along in reversed(self.steps):
-            shares.append(float(step @ result) / along)
-            result = result - shares[-1] * change
-        _, change, along = self.steps[-1]
-        result *= along / float(change @ change)
-        for (step, change, along), share in zip(self.steps, reversed(shares), strict=True):
-            result += (share - float(change @ result) / along) * step
+        for step, change, inverse in reversed(self.steps):
+            shares.append(np.vecdot(step, result) * inverse)
+            result = result - shares[-1][:, None] * change
+        scale = np.where(self.scale > 0.0, self.scale, 1.0 / np.linalg.norm(gradient, axis=1))
+        result = result * scale[:, None]
+        for (step, change, inverse), share in zip(self.steps, reversed(shares), strict=True):
+            result += (share - np.vecdot(change, result) * inverse)[:, None] * step
         return result

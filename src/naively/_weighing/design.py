@@ -145,16 +145,18 @@ Slopes = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class Scores(Protocol):
-    """Scores of rows as a linear function of bias (classes,), weights (1 or classes, terms), effects."""
+    """Scores of rows as a linear function of bias, weights and effects, for several fits at once.
+
+    The coefficients are bias (fits, classes), weights (fits, 1 or classes, terms) and effects (fits, classes, effects).
+    """
 
     codes: IntArray
-    weights: FloatArray
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
-        """The scores (classes, rows)."""
+        """The scores (fits, classes, rows)."""
 
     def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
-        """What residuals (classes, rows) of the scores are by bias, weights (1 or classes, terms) and effects."""
+        """What residuals (fits, classes, rows) of the scores are by bias, weights and effects."""
 
 
 def scores_of(design: Design, chosen: AnyArray | slice = slice(None)) -> Scores:
@@ -171,29 +173,31 @@ class AllScores:
 
     def __init__(self, design: Design) -> None:
         self.evidence, self.log_prior, self.codes = design.evidence, design.log_prior, design.codes
-        self.effects, self.weights = design.effects, design.weights
+        self.effects = design.effects
+        self.flat = self.evidence.reshape(-1, self.evidence.shape[2])  # (classes * rows, terms)
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
-        """The scores (classes, rows)."""
+        """The scores (fits, classes, rows)."""
         weights = weights.astype(self.evidence.dtype, copy=False)
-        if len(weights) > 1:
-            scores = np.matmul(self.evidence, weights[:, :, None])[:, :, 0]
+        if weights.shape[1] > 1:
+            said = np.matmul(weights.swapaxes(0, 1), self.evidence.swapaxes(1, 2)).swapaxes(0, 1)
         else:
-            scores = self.evidence @ weights[0]
-        scores = scores + self.log_prior + bias[:, None]
+            said = (weights[:, 0] @ self.flat.T).reshape(len(weights), *self.log_prior.shape)
+        said += self.log_prior
+        said += bias[:, :, None]
         if effects.size:
-            scores += (self.effects @ effects.T.astype(self.effects.dtype, copy=False)).T
-        return np.asarray(scores)
+            said += _of_effects(self.effects, effects)
+        return np.asarray(said)
 
     def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
-        """What residuals (classes, rows) of the scores are by bias, weights (1 or classes, terms) and effects."""
+        """What residuals (fits, classes, rows) of the scores are by bias, weights and effects."""
         single = residual.astype(self.evidence.dtype, copy=False)
-        of_weights = np.matmul(single[:, None, :], self.evidence)[:, 0, :]
-        if not by_class:
-            of_weights = of_weights.sum(axis=0, keepdims=True)
-        if not with_effects:
-            return residual.sum(axis=1), of_weights, np.zeros((len(residual), 0))
-        return residual.sum(axis=1), of_weights, residual.astype(self.effects.dtype, copy=False) @ self.effects
+        if by_class:
+            of_weights = np.matmul(single.swapaxes(0, 1), self.evidence).swapaxes(0, 1)
+        else:
+            of_weights = (single.reshape(len(single), -1) @ self.flat)[:, None]
+        of_effects = _by_effects(self.effects, residual) if with_effects else np.zeros((*residual.shape[:2], 0))
+        return residual.sum(axis=2), of_weights, of_effects
 
 
 class TwoClassScores:
@@ -201,23 +205,37 @@ class TwoClassScores:
 
     def __init__(self, design: Design, chosen: AnyArray | slice) -> None:
         self.evidence, self.log_prior = design.evidence[0][chosen], design.log_prior[:, chosen]
-        self.codes, self.effects, self.weights = design.codes[chosen], design.effects[chosen], design.weights[chosen]
+        self.codes, self.effects = design.codes[chosen], design.effects[chosen]
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
-        """The scores (classes, rows), up to a constant for each row."""
-        half = self.evidence @ weights.mean(axis=0).astype(self.evidence.dtype)
+        """The scores (fits, classes, rows), up to a constant for each row."""
+        half = weights.mean(axis=1).astype(self.evidence.dtype) @ self.evidence.T
         if effects.size:
-            half = half + self.effects @ (0.5 * (effects[0] - effects[1])).astype(self.effects.dtype)
-        return np.asarray(np.stack([half, -half]) + self.log_prior + bias[:, None])
+            half += _of_effects(self.effects, 0.5 * (effects[:, :1] - effects[:, 1:]))[:, 0]
+        return np.asarray(np.stack([half, -half], axis=1) + self.log_prior + bias[:, :, None])
 
     def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
-        """What residuals (classes, rows) of the scores are by bias, weights (1 or classes, terms) and effects."""
-        first = residual[0].astype(self.evidence.dtype) @ self.evidence
-        of_weights = np.stack([first, first]) if by_class else 2.0 * first[None]
+        """What residuals (fits, classes, rows) of the scores are by bias, weights and effects."""
+        first = residual[:, 0].astype(self.evidence.dtype) @ self.evidence
+        of_weights = np.stack([first, first], axis=1) if by_class else 2.0 * first[:, None]
         if not with_effects:
-            return residual.sum(axis=1), of_weights, np.zeros((2, 0))
-        of_effects = residual[0].astype(self.effects.dtype) @ self.effects
-        return residual.sum(axis=1), of_weights, np.stack([of_effects, -of_effects])
+            return residual.sum(axis=2), of_weights, np.zeros((len(residual), 2, 0))
+        of_effects = _by_effects(self.effects, residual[:, :1])
+        return residual.sum(axis=2), of_weights, np.concatenate([of_effects, -of_effects], axis=1)
+
+
+def _of_effects(columns: FloatArray, effects: FloatArray) -> FloatArray:
+    """What effects (fits, classes, effects) say of the rows of their columns (rows, effects): (fits, classes, rows)."""
+    together = effects.reshape(-1, effects.shape[2]).astype(columns.dtype, copy=False)
+    return np.asarray((columns @ together.T).T if sparse.issparse(columns) else together @ columns.T).reshape(
+        *effects.shape[:2], -1
+    )
+
+
+def _by_effects(columns: FloatArray, residual: FloatArray) -> FloatArray:
+    """What residuals (fits, classes, rows) are by the effects of columns (rows, effects): (fits, classes, effects)."""
+    together = residual.reshape(-1, residual.shape[2]).astype(columns.dtype, copy=False)
+    return np.asarray(together @ columns).reshape(*residual.shape[:2], -1)
 
 
 class RivalScores:
@@ -228,7 +246,7 @@ class RivalScores:
 
     def __init__(self, design: Design, rows: IntArray) -> None:
         self.n_classes, self.codes = design.n_classes, np.zeros(len(rows), dtype=np.int64)
-        self.rivals, self.weights = np.ascontiguousarray(design.rivals[:, rows].T), design.weights[rows]
+        self.rivals = np.ascontiguousarray(design.rivals[:, rows].T)
         terms = range(design.evidence.shape[2])
         self.evidence = np.empty((len(terms), self.rivals.size), design.evidence.dtype)  # (terms, rows * rivals)
         for term in terms:
@@ -236,13 +254,14 @@ class RivalScores:
         self.log_prior = design.log_prior[self.rivals, rows[:, None]] + np.log(design.stands_for)
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
-        """The scores (rivals, rows)."""
-        said = (weights[0].astype(self.evidence.dtype) @ self.evidence).reshape(self.rivals.shape)
-        return np.asarray(said + self.log_prior + bias[self.rivals]).T
+        """The scores (fits, rivals, rows)."""
+        said = (weights[:, 0].astype(self.evidence.dtype) @ self.evidence).reshape(-1, *self.rivals.shape)
+        return np.asarray(said + self.log_prior + bias[:, self.rivals]).swapaxes(1, 2)
 
     def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
-        """What residuals (rivals, rows) of the scores are by bias and weights (1, terms)."""
-        flat = residual.T.ravel()
-        of_bias: FloatArray = np.bincount(self.rivals.ravel(), flat, self.n_classes).astype(np.float64)
-        of_weights = (self.evidence @ flat.astype(self.evidence.dtype))[None]
-        return of_bias, of_weights, np.zeros((self.n_classes, 0))
+        """What residuals (fits, rivals, rows) of the scores are by bias and weights."""
+        flat = residual.swapaxes(1, 2).reshape(len(residual), -1)
+        places = self.rivals.ravel()
+        of_bias = np.stack([np.bincount(places, one, self.n_classes).astype(np.float64) for one in flat])
+        of_weights = (flat.astype(self.evidence.dtype) @ self.evidence.T)[:, None]
+        return of_bias, of_weights, np.zeros((len(residual), self.n_classes, 0))

@@ -28,14 +28,30 @@ def loss_and_residual(scores: FloatArray, target: IntArray, row_weights: FloatAr
     target, row_weights : ndarray (rows,)
         Class index and weight of each row.
     """
+    losses, residuals = losses_and_residuals(scores.T[None], target, row_weights[None])
+    return float(losses[0]), residuals[0].T
+
+
+def losses_and_residuals(
+    scores: FloatArray, target: IntArray, row_weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The weighed log-losses (fits,) of several fits to the same rows, and their gradients by the scores.
+
+    Parameters
+    ----------
+    scores : ndarray (fits, classes, rows)
+        Overwritten by the gradients.
+    target : ndarray (rows,)
+    row_weights : ndarray (fits, rows)
+    """
     rows = np.arange(len(target))
     scores -= scores.max(axis=1, keepdims=True)
-    of_truth = scores[rows, target]
+    of_truth = scores[:, target, rows]
     residual = np.exp(scores, out=scores)
     total = residual.sum(axis=1)
     residual *= (row_weights / total)[:, None]
-    residual[rows, target] -= row_weights
-    return float(row_weights @ (np.log(total) - of_truth)), residual
+    residual[:, target, rows] -= row_weights
+    return np.vecdot(row_weights, np.log(total) - of_truth), residual
 
 
 def log_loss(log_proba: FloatArray, target: IntArray, row_weights: FloatArray) -> float:
@@ -65,6 +81,7 @@ def best_temperature(
     surprises: float = 0.0,
     stands_for: FloatArray | float = 1.0,
     offset: FloatArray | float = 0.0,
+    start: float = 1.0,
 ) -> float:
     """The factor T in [e^-10, e] with the least log-loss of ``softmax(offset + T * scores)``; 1 if it matters nothing.
 
@@ -82,6 +99,8 @@ def best_temperature(
         How many classes with the same score each column stands for.
     offset : ndarray (rows, classes) or float, default=0
         What is added to the scores whatever the factor.
+    start : float, default=1
+        A factor that is thought to be near.
     """
     if not (scores != scores[:, :1]).any():
         return 1.0
@@ -90,7 +109,7 @@ def best_temperature(
     surprise = surprises / (float(row_weights.sum()) + surprises)
     own = (1 - surprise) * centred[np.arange(len(target)), target] + surprise * centred @ (frequency / frequency.sum())
     low, high = float(np.exp(MIN_LOG_TEMPERATURE)), float(np.exp(MAX_LOG_TEMPERATURE))
-    temperature = 1.0
+    temperature = start
     for _ in range(60):
         logits = temperature * centred + offset
         weight = np.exp(logits - logits.max(axis=1, keepdims=True)) * stands_for

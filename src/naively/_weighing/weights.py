@@ -1,29 +1,32 @@
-"""How much to trust each column's evidence: temperature, weights and value effects, averaged into one additive model.
+"""How much to trust each column's evidence: temperature, weights and value effects, added up to one additive model.
 
 Naive Bayes counts dependent evidence more than once. Here the leave-one-out evidence of a sample of rows is weighed by
-five convex candidates, from one temperature to class-wise weights and value effects; each is cross-fitted, and the
-logarithms of their posteriors are averaged. An average of additive scores is one additive score.
+five convex candidates, from one temperature to class-wise weights and value effects; each is cross-fitted, and shares
+of what they say beyond the prior are added up. A sum of additive scores is one additive score.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from naively._weighing.descent import Search
-from naively._weighing.design import Design, Scores, scores_of
-from naively._weighing.softmax import best_temperature
+from naively._weighing.descent import Search, least_of_each
+from naively._weighing.design import Design, Scores, Slopes, scores_of
+from naively._weighing.softmax import best_temperature, losses_and_residuals
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.engines._threads import in_order
 from naively.families._stacking import PSEUDO_COUNT
 from naively.typing import AnyArray, FloatArray, IntArray
 
 MAX_ITERATIONS = 150
-# Stop when an iteration gains less than this share of the loss: 1e-8 in its place changed the held-out log-loss of 13
-# sets by less than 1e-4 at twice the evaluations.
-RELATIVE_GAIN = 1e-5
+# Stop when an iteration gains less than this share of the loss: 1e-5 in its place changed the held-out log-loss of 40
+# sets by 2e-5 with an eighth more processor time, and 1e-4 costs 1.5e-4.
+RELATIVE_GAIN = 3e-5
+REMEMBERED = 20
+"""Effects and weights of one column tell much the same, which more steps than usual are needed to see."""
 SURPRISES = 2.0
 """The number of rows of any class that the temperature of all evidence reckons with beside those that were seen."""
 ALL_ROWS = slice(None)
@@ -31,7 +34,14 @@ ROWS_PER_TERM = 10
 """With fewer rows than this for each term, the weights of classes are drawn to their shared one the more: left-out
 evidence of a row has seen the rows of its fold, and weights that each class may choose would read their classes."""
 MOST_LOGIT = 14.0
-"""The logarithm of the largest ratio of two candidates' shares."""
+"""The logarithm of the largest share of a candidate, and that of the least with its sign changed."""
+
+CELLS_AT_ONCE = 1 << 17
+"""Folds are fitted side by side as long as they have no more scores (rows, classes) than this: what a step costs beside
+its arithmetic is shared, and more would not stay in cache."""
+
+PARAMETERS_AT_ONCE = 1 << 18
+"""And no more parameters, of each of which the search remembers its last steps."""
 
 
 class Candidate(NamedTuple):
@@ -108,10 +118,12 @@ def fit_temperature(design: Design, chosen: AnyArray | slice = ALL_ROWS) -> floa
     codes, weights = design.codes[chosen], design.weights[chosen]
     if not design.has_rivals:
         said, prior = design.counted_evidence[:, chosen].T, design.log_prior[:, chosen].T
-        return best_temperature(said, codes, weights, SURPRISES, offset=prior)
+        return best_temperature(said, codes, weights, SURPRISES, offset=prior, start=design.temperature)
     rivals, rows = design.rivals[:, chosen], np.arange(len(design.codes))[chosen]
     said, prior = design.counted_evidence[rivals, rows].T, design.log_prior[rivals, rows].T
-    return best_temperature(said, np.zeros_like(codes), weights, stands_for=design.stands_for, offset=prior)
+    return best_temperature(
+        said, np.zeros_like(codes), weights, stands_for=design.stands_for, offset=prior, start=design.temperature
+    )
 
 
 def _tempered(design: Design, temperature: float) -> Coefficients:
@@ -121,8 +133,8 @@ def _tempered(design: Design, temperature: float) -> Coefficients:
     return Coefficients(np.zeros(classes), weights, np.zeros((classes, design.effects.shape[1])))
 
 
-class CandidateProblem(SoftmaxProblem):
-    """The penalised log-loss of one candidate as a function of one vector: bias, weights and effects.
+class CandidateProblem:
+    """The penalised log-losses of fits of one candidate as functions of vectors: bias, weights and effects.
 
     No weight is negative: a column's evidence speaks for its own reading or not at all. The left-out evidence of labels
     that mean nothing is lower for a row's own class, so a negative weight would read the class off it.
@@ -133,82 +145,117 @@ class CandidateProblem(SoftmaxProblem):
     candidate : Candidate
     linear : Scores, optional
         The rows that it is fitted to; all of the design by default.
+    weights : ndarray (fits, rows), optional
+        What these count in each fit; by default in the only one what they weigh.
     """
 
-    search: ClassVar[Search] = Search(gain=RELATIVE_GAIN, slope=1e-4, steps=MAX_ITERATIONS)
+    search: ClassVar[Search] = Search(gain=RELATIVE_GAIN, slope=1e-4, steps=MAX_ITERATIONS, remembered=REMEMBERED)
 
-    def __init__(self, design: Design, candidate: Candidate, linear: Scores | None = None) -> None:
+    def __init__(
+        self,
+        design: Design,
+        candidate: Candidate,
+        linear: Scores | None = None,
+        weights: FloatArray | None = None,
+    ) -> None:
         self.design, self.linear = design, scores_of(design) if linear is None else linear
+        self.weights = design.weights[None] if weights is None else weights
         classes, terms = design.n_classes, len(design.counted)
         n_effects = 0 if candidate.effect_penalty is None else design.effects.shape[1]
         self.effect_penalty, self.deviation_penalty = candidate.effect_penalty or 0.0, candidate.deviation_penalty
         if self.deviation_penalty is not None:
             self.deviation_penalty *= max(1.0, ROWS_PER_TERM * terms / max(float(design.weights.sum()), 1.0))
         rows_of_weights = 1 if candidate.deviation_penalty is None else classes
-        shapes = ((classes,), (rows_of_weights, terms), (classes, n_effects))
-        super().__init__(self.linear.codes, self.linear.weights, shapes, positive=1)
+        self.shapes = ((classes,), (rows_of_weights, terms), (classes, n_effects))
+        self.ends: list[int] = np.cumsum([int(np.prod(shape)) for shape in self.shapes]).tolist()
+        self.size = self.ends[-1]
 
-    def pack(self, start: Coefficients | None) -> FloatArray:
-        """Return the vector to start from."""
-        vector = np.zeros(self.size)
-        bias, weights, effects = self.split(vector)  # views of `vector`
-        weights[:] = self.design.target
-        if start is not None:
-            bias[:] = start.bias
-            weights[:] = start.weights if len(weights) > 1 else start.weights.mean(axis=0)
-            if effects.size:
-                effects[:] = start.effects
-        return vector
+    def split(self, vectors: FloatArray) -> list[FloatArray]:
+        """Bias (fits, classes), weights (fits, 1 or classes, terms) and effects (fits, classes, effects), as views."""
+        pieces = [vectors[:, start:end] for start, end in zip((0, *self.ends), self.ends, strict=False)]
+        return [piece.reshape(len(vectors), *shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
 
-    def unpack(self, vector: FloatArray) -> Coefficients:
-        """Return the coefficients in a vector."""
-        bias, weights, effects = self.split(vector)
-        classes = len(bias)
+    def pack(self, starts: Sequence[Coefficients | None]) -> FloatArray:
+        """The vectors (fits, variables) to start from."""
+        vectors = np.zeros((len(starts), self.size))
+        for vector, start in zip(vectors, starts, strict=True):
+            bias, weights, effects = (part[0] for part in self.split(vector[None]))  # views of `vector`
+            weights[:] = self.design.target
+            if start is not None:
+                bias[:] = start.bias
+                weights[:] = start.weights if len(weights) > 1 else start.weights.mean(axis=0)
+                if effects.size:
+                    effects[:] = start.effects
+        return vectors
+
+    def unpack(self, vectors: FloatArray) -> list[Coefficients]:
+        """The coefficients in vectors."""
+        bias, weights, effects = self.split(vectors)
+        classes = bias.shape[1]
         if not effects.size:
-            effects = np.zeros((classes, self.design.effects.shape[1]))
-        return Coefficients(bias.copy(), np.repeat(weights, classes // len(weights), axis=0), effects.copy())
+            effects = np.zeros((*bias.shape, self.design.effects.shape[1]))
+        weights = np.repeat(weights, classes // weights.shape[1], axis=1)
+        return [Coefficients(*(part.copy() for part in parts)) for parts in zip(bias, weights, effects, strict=True)]
 
-    def scores(self, parts: Parts) -> FloatArray:
-        """The scores (rows, classes)."""
-        return self.linear.of(*parts).T
+    def losses_and_gradients(self, vectors: FloatArray, fits: IntArray) -> tuple[FloatArray, FloatArray]:
+        """The penalised log-losses (some,) of some of the fits, and their gradients (some, variables)."""
+        parts = self.split(vectors)
+        weights = self.weights if len(fits) == len(self.weights) else self.weights[fits]
+        losses, residual = losses_and_residuals(self.linear.of(*parts), self.linear.codes, weights)
+        costs, pulls = self.penalty(*parts)
+        slopes = self.linear.slopes(residual, self.shapes[1][0] > 1, parts[2].shape[2] > 0)
+        by_kind = [(slope + pull).reshape(len(vectors), -1) for slope, pull in zip(slopes, pulls, strict=True)]
+        return losses + costs, np.concatenate(by_kind, axis=1)
 
-    def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
-        """The gradient of the log-loss."""
-        _, weights, effects = parts
-        return self.linear.slopes(residual.T, len(weights) > 1, effects.shape[1] > 0)
-
-    def penalty(self, parts: Parts) -> tuple[float, Parts]:
+    def penalty(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> tuple[FloatArray, Slopes]:
         """The pull of biases and effects to 0, and of weights to their target."""
-        bias, weights, effects = parts
-        loss, pull = self.pull(weights)
-        loss += 0.5 * float(bias @ bias) + 0.5 * self.effect_penalty * float((effects**2).sum())
-        return loss, [bias, pull, self.effect_penalty * effects]
+        losses, pull = self.pull(weights)
+        flat = effects.reshape(len(effects), -1)
+        losses = losses + 0.5 * np.vecdot(bias, bias) + 0.5 * self.effect_penalty * np.vecdot(flat, flat)
+        return losses, (bias, pull, self.effect_penalty * effects)
 
-    def pull(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """The penalty of weights, and its gradient: to the target, class-wise ones through a shared one between.
+    def pull(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The penalties of weights, and their gradient: to the target, class-wise ones through a shared one between.
 
         The shared weight w of ``penalty (w - target)^2 + deviation_penalty sum_j (weights_j - w)^2`` is the best one.
         """
         strength, target = self.design.penalty, self.design.target
         if self.deviation_penalty is None:
             away = weights - target
-            return 0.5 * float((strength * away**2).sum()), strength * away
-        total = self.deviation_penalty * weights.sum(axis=0)
-        shared = (strength * target + total) / (strength + self.deviation_penalty * len(weights))
+            return 0.5 * (strength * away**2).sum(axis=(1, 2)), strength * away
+        total = self.deviation_penalty * weights.sum(axis=1, keepdims=True)
+        shared = (strength * target + total) / (strength + self.deviation_penalty * weights.shape[1])
         away, apart = shared - target, weights - shared
-        loss = 0.5 * float((strength * away**2).sum() + self.deviation_penalty * (apart**2).sum())
-        return loss, self.deviation_penalty * apart
+        losses = (strength * away**2).sum(axis=(1, 2)) + self.deviation_penalty * (apart**2).sum(axis=(1, 2))
+        return 0.5 * losses, self.deviation_penalty * apart
+
+    def solved(self, starts: FloatArray) -> FloatArray:
+        """The vectors with the least losses."""
+        positive = slice(self.ends[0], self.ends[1])
+        return least_of_each(self.losses_and_gradients, starts, positive, self.search)
 
 
 def fit_candidates(
-    design: Design, candidates: dict[str, Candidate] = CANDIDATES, chosen: AnyArray | slice = ALL_ROWS
-) -> dict[str, Coefficients]:
-    """Fit candidates to chosen rows of a design, each from where one that is much like it ended."""
+    design: Design, candidates: dict[str, Candidate] = CANDIDATES, weights: FloatArray | None = None
+) -> dict[str, list[Coefficients]]:
+    """Fit candidates to a design, each from where one that is much like it ended.
+
+    Parameters
+    ----------
+    design : Design
+    candidates : dict of Candidate
+    weights : ndarray (fits, rows), optional
+        What the rows count in each of several fits; by default there is one, in which they count what they weigh.
+    """
+    weights = design.weights[None] if weights is None else weights
+    used = np.flatnonzero((weights > 0).any(axis=0))
+    chosen: AnyArray | slice = ALL_ROWS if len(used) == weights.shape[1] else used
     linear = _linear(design, candidates, chosen)
-    fitted: dict[str, Coefficients] = {}
+    fitted: dict[str, list[Coefficients]] = {}
     for name, candidate in candidates.items():
-        start = next((fitted[other] for other in STARTS.get(name, ()) if other in fitted), None)
-        fitted[name] = _fitted(design, candidate, linear, start, chosen)
+        other = next((other for other in STARTS.get(name, ()) if other in fitted), None)
+        starts: Sequence[Coefficients | None] = [None] * len(weights) if other is None else fitted[other]
+        fitted[name] = _fitted(design, candidate, linear, starts, weights, chosen)
     return fitted
 
 
@@ -221,20 +268,21 @@ def _fitted(
     design: Design,
     candidate: Candidate,
     linear: Scores | None,
-    start: Coefficients | None,
+    starts: Sequence[Coefficients | None],
+    weights: FloatArray,
     chosen: AnyArray | slice = ALL_ROWS,
-) -> Coefficients:
-    """One candidate, fitted to chosen rows, whose scores are given."""
+) -> list[Coefficients]:
+    """One candidate, fitted several times to chosen rows, whose scores are given."""
     if not candidate.weighted:
-        return _tempered(design, fit_temperature(design, chosen))
-    problem = CandidateProblem(design, candidate, linear)
-    return problem.unpack(problem.solved(problem.pack(start)))
+        return [_tempered(design, fit_temperature(design, of_fit > 0)) for of_fit in weights]
+    problem = CandidateProblem(design, candidate, linear, weights[:, chosen])
+    return problem.unpack(problem.solved(problem.pack(starts)))
 
 
 def cross_fit(
     design: Design, folds: IntArray, candidates: dict[str, Candidate] = CANDIDATES, n_threads: int = 1
 ) -> tuple[FloatArray, dict[str, Coefficients]]:
-    """Fit candidates without each fold, several folds at a time, then to all rows, several candidates at a time.
+    """Fit candidates without each fold, folds side by side, then to all rows, several candidates at a time.
 
     Returns
     -------
@@ -246,77 +294,96 @@ def cross_fit(
     """
     classes, rows, _ = design.evidence.shape
     log_posterior = np.empty((len(candidates), classes, rows), dtype=design.evidence.dtype)
+    names = np.unique(folds)
+    if not len(names):
+        return log_posterior, {name: fits[0] for name, fits in fit_candidates(design, candidates).items()}
+    n_parameters = classes * (1 + design.evidence.shape[2] + design.effects.shape[1])
+    at_once = max(1, min(CELLS_AT_ONCE // (classes * rows), PARAMETERS_AT_ONCE // n_parameters))
     if design.has_rivals:
         n_threads = 1  # of very many classes one fold is much
 
-    def without(fold: int) -> dict[str, Coefficients]:
-        held_out = folds == fold
-        test, rows = (design, held_out) if design.has_rivals else (design.rows(held_out), ALL_ROWS)
-        found = fit_candidates(design, candidates, chosen=~held_out)
-        for index, fitted in enumerate(found.values()):
-            log_posterior[index][:, held_out] = log_softmax(scores(test, fitted, rows))
-        return found
+    def without(some: IntArray) -> list[dict[str, Coefficients]]:
+        """The candidates without each of some folds, which are told by them."""
+        found = fit_candidates(design, candidates, np.where(folds == some[:, None], 0.0, design.weights))
+        by_fold = [dict(zip(found, fits, strict=True)) for fits in zip(*found.values(), strict=True)]
+        for fold, fitted in zip(some, by_fold, strict=True):
+            held_out = folds == fold
+            for index, one in enumerate(fitted.values()):
+                log_posterior[index][:, held_out] = log_softmax(scores(design, one, held_out))
+        return by_fold
 
-    by_fold = list(in_order(without, np.unique(folds), n_threads))
-    if not by_fold:
-        return log_posterior, fit_candidates(design, candidates)
-    equal = np.full(len(by_fold), 1 / len(by_fold))
+    groups = np.split(names, range(at_once, len(names), at_once))
+    by_fold = [fitted for of_group in in_order(without, groups, n_threads) for fitted in of_group]
+    equal = np.full(len(names), 1 / len(names))
     linear = _linear(design, candidates)
 
     def with_all(name: str) -> Coefficients:
-        start = average([fitted[name] for fitted in by_fold], equal)
-        return _fitted(design, candidates[name], linear, start)
+        start = mixed([fitted[name] for fitted in by_fold], equal)
+        return _fitted(design, candidates[name], linear, [start], design.weights[None])[0]
 
     return log_posterior, dict(zip(candidates, in_order(with_all, candidates, n_threads), strict=True))
 
 
-def average(fitted: list[Coefficients], shares: FloatArray) -> Coefficients:
-    """Average candidates into one additive model."""
+def mixed(fitted: list[Coefficients], shares: FloatArray) -> Coefficients:
+    """Add up shares of candidates, or of fits of one, to one additive model."""
     parts = ([one.bias for one in fitted], [one.weights for one in fitted], [one.effects for one in fitted])
     return Coefficients(*(np.tensordot(shares, np.stack(part), axes=1) for part in parts))
 
 
-def candidate_shares(cross_fitted: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the share of each candidate in the average of cross-fitted log-posteriors (candidates, classes, rows).
+def candidate_shares(
+    cross_fitted: FloatArray, codes: IntArray, weights: FloatArray, log_prior: FloatArray
+) -> FloatArray:
+    """Return the share of each candidate in the sum of what cross-fitted ones say beyond the prior.
 
-    They minimise the log-loss of that average, with a pseudo-count for each: it is convex on the simplex.
+    They minimise the log-loss of that sum, with a pseudo-count for each, which pulls them to equal shares that add up
+    to one. They may add up to more, where rows bear out all that is said, or to less: each fit has learnt some chance.
+
+    Parameters
+    ----------
+    cross_fitted : ndarray (candidates, classes, rows)
+        Log-posteriors.
+    codes, weights : ndarray (rows,)
+    log_prior : ndarray (classes, rows)
     """
     n_candidates = len(cross_fitted)
+    equal = np.full(n_candidates, 1 / n_candidates)
     if n_candidates == 1 or not len(codes):
-        return np.full(n_candidates, 1 / n_candidates)
-    return _simplex(_ShareProblem(cross_fitted, codes, weights).solved(np.zeros(n_candidates)))
+        return equal
+    return _shares(_ShareProblem(cross_fitted, codes, weights, log_prior).solved(np.log(equal)))
+
+
+def summed(log_posteriors: FloatArray, shares: FloatArray, log_prior: FloatArray) -> FloatArray:
+    """Shares of what log-posteriors (candidates, classes, rows) say beyond the log-prior, as scores beside it."""
+    dtype = log_posteriors.dtype
+    said = np.tensordot(shares.astype(dtype), log_posteriors, axes=1)
+    return np.asarray(said + dtype.type(1.0 - shares.sum()) * log_prior)
 
 
 class _ShareProblem(SoftmaxProblem):
-    """The log-loss of an average of log-posteriors (candidates, classes, rows) by the logits of its shares."""
+    """The log-loss of a sum of shares of log-posteriors (candidates, classes, rows) by the logarithms of the shares."""
 
     search: ClassVar[Search] = Search(gain=1e-9, steps=200)
 
-    def __init__(self, cross_fitted: FloatArray, codes: IntArray, weights: FloatArray) -> None:
+    def __init__(self, cross_fitted: FloatArray, codes: IntArray, weights: FloatArray, log_prior: FloatArray) -> None:
         super().__init__(codes, weights, [(len(cross_fitted),)])
-        self.cross_fitted = cross_fitted
+        self.cross_fitted, self.log_prior = cross_fitted, log_prior
 
     def scores(self, parts: Parts) -> FloatArray:
-        """The average (rows, classes)."""
-        return np.tensordot(_simplex(parts[0]).astype(self.cross_fitted.dtype), self.cross_fitted, axes=1).T
+        """The sum (rows, classes)."""
+        return summed(self.cross_fitted, _shares(parts[0]), self.log_prior).T
 
     def slopes(self, parts: Parts, residual: FloatArray) -> Parts:
         """The gradient of the log-loss."""
-        by_share = np.tensordot(self.cross_fitted, residual.T.astype(self.cross_fitted.dtype, copy=False), axes=2)
-        return [_by_logit(_simplex(parts[0]), by_share)]
+        single = residual.T.astype(self.cross_fitted.dtype, copy=False)
+        by_share = np.tensordot(self.cross_fitted, single, axes=2) - np.vdot(self.log_prior, single)
+        return [_shares(parts[0]) * by_share]
 
     def penalty(self, parts: Parts) -> tuple[float, Parts]:
-        """A pseudo-count for each candidate."""
-        shares = _simplex(parts[0])
-        return -PSEUDO_COUNT * float(np.log(shares).sum()), [_by_logit(shares, -PSEUDO_COUNT / shares)]
+        """A pseudo-count for each candidate: the pull of each share to one divided by their number."""
+        away = len(parts[0]) * _shares(parts[0])
+        return PSEUDO_COUNT * float((away - parts[0]).sum()), [PSEUDO_COUNT * (away - 1.0)]
 
 
-def _by_logit(shares: FloatArray, by_share: FloatArray) -> FloatArray:
-    """The gradient by the logits of shares from that by the shares."""
-    return np.asarray(shares * (by_share - shares @ by_share))
-
-
-def _simplex(logits: FloatArray) -> FloatArray:
-    """Shares that add up to one, each above the least that a logarithm can tell from nothing."""
-    shares = np.exp(np.clip(logits - logits.max(), -MOST_LOGIT, 0.0))
-    return np.asarray(shares / shares.sum())
+def _shares(logs: FloatArray) -> FloatArray:
+    """Shares from their logarithms, none too small or too large to be told from nothing or from all."""
+    return np.exp(np.clip(logs, -MOST_LOGIT, MOST_LOGIT))
