@@ -32,7 +32,7 @@ CANDIDATES: dict[str, list[tuple[Any, str, Any]]] = {
     "steps grow twice as fast": [(boosted, "ROUNDS_TO_DOUBLE", 50)],
     "32 cells": [(boosted, "N_NODES", 63)],
     "8 cells": [(boosted, "N_NODES", 15)],
-    "pool is more drawn to the mean": [(pool, "POOL_PENALTY", 5.0), (pool, "BIAS_PENALTY", 5.0)],
+    "pool is more drawn to the mean": [(pool, "POOL_PENALTY", 5.0)],
     "pool as if its answers had no noise": [(strong, "without_noise", lambda pool, *_: pool)],
 }
 

@@ -18,8 +18,7 @@ from naively._weighing.softmax import best_temperature
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.typing import FloatArray, IntArray
 
-POOL_PENALTY, BIAS_PENALTY = 0.5, 2.0
-"""Of the squared distance of weights from the plain average, and of biases, of which there are as many as classes."""
+POOL_PENALTY = 2.0
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,7 @@ class _PoolProblem(SoftmaxProblem):
     def penalty(self, parts: Parts) -> tuple[float, Parts]:
         """The pull of weights to the plain average, and of biases to 0."""
         away = [part - centre for part, centre in zip(parts, self.split(self.centre), strict=True)]
-        pulls = [penalty * part for penalty, part in zip((POOL_PENALTY, BIAS_PENALTY), away, strict=True)]
-        return 0.5 * sum(float(pull @ part) for pull, part in zip(pulls, away, strict=True)), pulls
+        return 0.5 * POOL_PENALTY * sum(float(one @ one) for one in away), [POOL_PENALTY * one for one in away]
 
 
 class _NoisyPoolProblem(_PoolProblem):

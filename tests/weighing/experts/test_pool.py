@@ -4,7 +4,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from naively._weighing.pool import (
-    BIAS_PENALTY,
     POOL_PENALTY,
     LogPool,
     fit_log_pool,
@@ -119,7 +118,7 @@ def test_the_pool_is_the_least_of_its_penalised_loss() -> None:
     def loss(weights: np.ndarray, bias: np.ndarray) -> float:
         log_proba = LogPool(weights, bias, EVEN).log_proba(experts, np.ones(200))
         nats = -log_proba[np.arange(200), target].sum()
-        return float(nats + POOL_PENALTY / 2 * ((weights - 0.5) ** 2).sum() + BIAS_PENALTY / 2 * (bias**2).sum())
+        return float(nats + POOL_PENALTY / 2 * (((weights - 0.5) ** 2).sum() + (bias**2).sum()))
 
     best = loss(pool.expert_weights, pool.bias)
     for step in np.random.default_rng(5).normal(scale=0.05, size=(50, 5)):
