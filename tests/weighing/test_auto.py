@@ -198,15 +198,15 @@ def test_shares_of_candidates_minimise_the_loss_of_their_sum():
         assert loss(shares) <= loss(0.9 * shares + 0.1 * other) + 1e-3
 
 
-@pytest.mark.parametrize("factor", [0.6, 1.6])
-def test_shares_add_up_to_what_rows_bear_out(factor):
-    """Candidates that say too much have shares that add up to less than one, and to more if they say too little."""
+@pytest.mark.parametrize(("factor", "total"), [(0.6, 0.6), (1.15, 1.15), (1.6, tempering.MOST_TOGETHER)])
+def test_shares_add_up_to_what_rows_bear_out(factor, total):
+    """Candidates that say too much have shares that add up to less than one, and to more, to a limit, if too little."""
     rng = np.random.default_rng(4)
     prior = np.log(np.full((2, 4000), 0.5))
     scores = rng.normal(size=(2, 4000))
     codes = (rng.random(4000) < np.exp(log_softmax(factor * scores)[1])).astype(np.int64)
     crossed = np.repeat(log_softmax(scores)[None], 2, axis=0)
-    assert tempering.candidate_shares(crossed, codes, np.ones(4000), prior).sum() == pytest.approx(factor, rel=0.1)
+    assert tempering.candidate_shares(crossed, codes, np.ones(4000), prior).sum() == pytest.approx(total, rel=0.1)
 
 
 def test_a_sum_of_candidates_is_one_additive_score():
