@@ -52,11 +52,14 @@ class CodedTrees:
 def coded_trees(trees: Trees) -> CodedTrees | None:
     """Trees as kernels read them; None if nothing is asked, or more features or cuts than small numbers can tell."""
     asks = trees.feature >= 0
-    asked, place = np.unique(trees.feature[asks], return_inverse=True)
+    feature = trees.feature[asks]
+    is_asked = np.bincount(feature) > 0
+    asked, place = np.flatnonzero(is_asked), (np.cumsum(is_asked) - 1)[feature]
     cut = trees.cut[asks]
     if not 0 < len(asked) <= 1 << CODE_BITS or np.isnan(cut).any():
         return None
-    order = np.lexsort((cut, place))
+    order = np.argsort(cut, kind="stable")
+    order = order[np.argsort(place[order].astype(np.uint16), kind="stable")]  # which NumPy sorts by its digits
     place_of, sorted_cut = place[order], cut[order]
     is_new = np.ones(len(cut), dtype=bool)
     is_new[1:] = (place_of[1:] != place_of[:-1]) | (sorted_cut[1:] != sorted_cut[:-1])
@@ -104,11 +107,11 @@ def _small(trees: Trees, place: IntArray, rank: IntArray) -> tuple[AnyArray, ...
 
 def _ends(trees: Trees) -> IntArray | None:
     """The node behind the last one below each; None unless the nodes to the right follow those to the left."""
-    feature, right = trees.feature.tolist(), trees.right.tolist()
-    ends = list(range(1, len(feature) + 1))
-    for node in reversed(range(len(feature))):
-        if feature[node] >= 0:
-            if ends[node + 1] != right[node]:
-                return None
-            ends[node] = ends[right[node]]
-    return np.array(ends, dtype=np.int64)
+    asks, nodes = trees.feature >= 0, np.arange(len(trees.feature))
+    last = np.where(asks, trees.right, nodes)
+    while not np.array_equal(further := last[last], last):
+        last = further
+    asking = np.flatnonzero(asks)
+    if (last[asking + 1] + 1 != trees.right[asking]).any():
+        return None
+    return last + 1
