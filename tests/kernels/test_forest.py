@@ -29,14 +29,14 @@ class Rows:
         self.learnt = np.flatnonzero(random.random(n_rows) < 0.8)
         self.learnt = self.learnt[np.argsort(self.target[self.learnt], kind="stable")]
 
-    def grown(self, how, n_trees: int = 3, n_tried: int = 2, least_rows: int = 1) -> list[Grown]:
+    def grown(self, how, n_trees: int = 3, n_tried: int = 2, least_rows: int = 1, least_units: int = 0) -> list[Grown]:
         seeds = np.arange(n_trees).astype(np.uint64)
         rows = self.codes, self.column_of, self.label_of, self.signs, self.target, self.units
         if how is reference:
-            return reference.grow(*rows, self.learnt, seeds, self.n_classes, n_tried, least_rows)
-        return [self._compiled(rows, seed, n_tried, least_rows) for seed in seeds]
+            return reference.grow(*rows, self.learnt, seeds, self.n_classes, n_tried, least_rows, least_units)
+        return [self._compiled(rows, seed, n_tried, least_rows, least_units) for seed in seeds]
 
-    def _compiled(self, rows: tuple, seed: np.uint64, n_tried: int, least_rows: int) -> Grown:
+    def _compiled(self, rows: tuple, seed: np.uint64, n_tried: int, least_rows: int, least_units: int) -> Grown:
         most = max(2 * len(self.learnt), 1)
         tree = Grown(
             np.zeros(most, dtype=np.int32),
@@ -44,7 +44,8 @@ class Rows:
             np.zeros(most, dtype=np.int32),
             np.zeros((most, self.n_classes), dtype=np.int64),
         )
-        n_nodes = compiled.grow_tree(*rows, self.learnt.astype(np.uint32), seed, n_tried, least_rows, *tree)
+        order = self.learnt.astype(np.uint32)
+        n_nodes = compiled.grow_tree(*rows, order, seed, n_tried, least_rows, least_units, *tree)
         return Grown(*(part[:n_nodes] for part in tree))
 
     def ends(self, how, tree: Grown) -> np.ndarray:
@@ -70,7 +71,8 @@ def test_the_kernel_grows_the_trees_of_numpy(
     seed: int, n_rows: int, n_columns: int, n_classes: int, n_tried: int, least_rows: int, with_signs: bool
 ) -> None:
     rows = Rows(seed, n_rows, n_columns, n_classes, with_signs and n_classes == 2)
-    trees = [rows.grown(how, 3, n_tried, least_rows) for how in (reference, compiled)]
+    least_units = seed % 4 * UNIT
+    trees = [rows.grown(how, 3, n_tried, least_rows, least_units) for how in (reference, compiled)]
     for ours, theirs in zip(*trees, strict=True):
         for one, other in zip(ours, theirs, strict=True):
             np.testing.assert_array_equal(one, other)
@@ -98,6 +100,15 @@ def test_a_tree_grows_out(how) -> None:
     rows.column_of, rows.label_of, rows.signs = np.arange(2), np.full(2, -1), np.zeros(2, dtype=np.int64)
     for tree in rows.grown(how, n_tried=1):
         assert (np.count_nonzero(tree.counts[tree.feature < 0], axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("how", [reference, compiled])
+def test_a_node_that_weighs_little_is_not_cut(how) -> None:
+    rows = Rows(3, n_rows=300, n_columns=3, n_classes=3)
+    for free, bounded in zip(rows.grown(how), rows.grown(how, least_units=20 * UNIT), strict=True):
+        assert free.counts[free.feature >= 0].sum(axis=1).min() < 20 * UNIT
+        assert bounded.counts[bounded.feature >= 0].sum(axis=1).min() > 20 * UNIT
+        assert 1 < len(bounded.feature) < len(free.feature)
 
 
 @pytest.mark.parametrize("how", [reference, compiled])

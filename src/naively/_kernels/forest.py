@@ -27,6 +27,7 @@ def grow_tree(
     seed: int,
     n_tried: int,
     least_rows: int,
+    least_units: int,
     feature: AnyArray,
     cut: IntArray,
     right: AnyArray,
@@ -58,7 +59,7 @@ def grow_tree(
         n_there = _by_class(rows, target, units, own, parts, whole, counts[node])
         feature[node], cut[node], right[node] = -1, 0, 0
         best, best_feature, best_cut = -np.inf, -1, 0
-        if n_there > 1 and stop - start >= 2 * least_rows:
+        if n_there > 1 and stop - start >= 2 * least_rows and counts[node].sum() > least_units:
             n_free = 0
             for one in range(n_features):
                 if constant_since[one] >= depth:  # that was in another branch

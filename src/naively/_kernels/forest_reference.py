@@ -59,6 +59,7 @@ def grow(
     n_classes: int,
     n_tried: int,
     least_rows: int,
+    least_units: int,
 ) -> list[Grown]:
     """Grow trees until the rows of each leaf are of one class, or alike, or few.
 
@@ -82,6 +83,8 @@ def grow(
     n_classes, n_tried : int
     least_rows : int
         Of a leaf.
+    least_units : int
+        A node that weighs no more is not cut.
     """
     n_trees, n_features = len(seeds), len(column_of)
     rows, node_of = np.tile(learnt, n_trees), np.repeat(np.arange(n_trees), len(learnt))
@@ -90,7 +93,7 @@ def grow(
     while len(keys):
         sizes = np.bincount(node_of, minlength=len(keys))
         counts = _by_class(node_of * n_classes + target[rows], units[rows], len(keys), n_classes)
-        asks = (sizes >= 2 * least_rows) & (np.count_nonzero(counts, axis=1) > 1)
+        asks = (sizes >= 2 * least_rows) & (np.count_nonzero(counts, axis=1) > 1) & (counts.sum(axis=1) > least_units)
         feature, cut = np.full(len(keys), -1), np.zeros(len(keys), dtype=np.int64)
         best = np.full(len(keys), -np.inf)
         order, n_free = np.argsort(known, axis=1, kind="stable"), n_features - known.sum(axis=1)

@@ -42,6 +42,10 @@ SHRINKAGES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 SMALLEST_PARENT = 1.0
 """A node is cut only if it has more rows than this share of those by which the next nodes are drawn to it."""
 
+ROWS_TO_ASK_FIRST, FIRST_TREES, SHARE_OF_FIRST = 2048, 4, 0.3
+"""With more rows than the first, a few trees of one fold are grown out first. How far nodes are to be drawn to their
+parents there, times a share, tells which nodes need not be cut in the others: where classes overlap, most of them."""
+
 MOST_VALUES = 1 << 26
 """Numbers that the nodes of all trees may hold for all classes (256 MB in a model), were each leaf as small as may be.
 Where more would be needed leaves have more rows, so that there are fewer nodes."""
@@ -116,18 +120,23 @@ def fit_forest(
     n_learnt = max(int((folds != fold).sum()) for fold in numbers) or len(target)
     n_trees = min(TREES_PER_FOLD, MOST_TREES // len(numbers))
     least_rows = _least_rows_of_a_leaf(n_learnt, len(prior), len(numbers) * n_trees)
-    groups = list(
-        in_order(
-            lambda fold: _grow(
-                asks, target, weights, folds == fold, is_asked, fold, n_trees, len(prior), n_tried, least_rows
-            ),
-            numbers,
-            n_threads,
+
+    def grown(fold: int, n_trees: int, smallest: float) -> Group:
+        held_out = folds == fold
+        return _grow(
+            asks, target, weights, held_out, is_asked, fold, n_trees, len(prior), n_tried, least_rows, smallest
         )
-    )
-    shrinkage = downhill(
-        lambda rows: sum(group.asked_loss(rows, target, weights, prior, floor) for group in groups), SHRINKAGES
-    ).value
+
+    def best_shrinkage(groups: list[Group]) -> float:
+        return downhill(
+            lambda rows: sum(group.asked_loss(rows, target, weights, prior, floor) for group in groups), SHRINKAGES
+        ).value
+
+    smallest = 0.0
+    if n_learnt > ROWS_TO_ASK_FIRST:
+        smallest = SMALLEST_PARENT * SHARE_OF_FIRST * best_shrinkage([grown(numbers[0], FIRST_TREES, 0.0)])
+    groups = list(in_order(lambda fold: grown(fold, n_trees, smallest), numbers, n_threads))
+    shrinkage = best_shrinkage(groups)
     halves, place = np.empty((2, np.count_nonzero(is_asked), len(prior))), np.cumsum(is_asked) - 1
     left_out = np.empty(halves.shape[1:])
     parts = []
@@ -319,12 +328,13 @@ def _grow(
     n_classes: int,
     n_tried: int,
     least_rows: int,
+    smallest: float,
 ) -> Group:
     learnt = np.flatnonzero(~held_out if not held_out.all() else held_out)
     learnt = learnt[np.argsort(target[learnt], kind="stable")]  # as the kernel wants them
     asked, seeds = held_out & is_asked, np.arange(fold * n_trees, (fold + 1) * n_trees).astype(np.uint64)
     units = np.rint(UNIT * weights).astype(np.int64)
-    grown = _grown(asks, target, units, learnt, seeds, n_classes, n_tried, least_rows)
+    grown = _grown(asks, target, units, learnt, seeds, n_classes, n_tried, least_rows, int(UNIT * smallest))
     codes = asks.codes[:, asked]
     trees = [GrownTree.of(tree, asks.label_of, _ends(codes, asks, tree)) for tree in grown]
     order, parents, levels = _by_level(trees)
@@ -346,11 +356,12 @@ def _grown(
     n_classes: int,
     n_tried: int,
     least_rows: int,
+    least_units: int,
 ) -> list[Grown]:
     """Trees; see `naively._kernels.forest_reference.grow`."""
     rows = asks.codes, asks.column_of, asks.label_of, asks.signs, target, units
     if not repays_compiler(len(seeds) * len(learnt) * n_tried):
-        return forest_reference.grow(*rows, learnt, seeds, n_classes, n_tried, least_rows)
+        return forest_reference.grow(*rows, learnt, seeds, n_classes, n_tried, least_rows, least_units)
     grow_tree, most = kernel_of("forest", "grow_tree"), 2 * len(learnt)
     tree = Grown(
         np.empty(most, dtype=np.int32),
@@ -360,7 +371,7 @@ def _grown(
     )
     result = []
     for seed in seeds:
-        n_nodes = grow_tree(*rows, learnt.astype(np.uint32), seed, n_tried, least_rows, *tree)
+        n_nodes = grow_tree(*rows, learnt.astype(np.uint32), seed, n_tried, least_rows, least_units, *tree)
         result.append(Grown(*(part[:n_nodes].copy() for part in tree)))
     return result
 
