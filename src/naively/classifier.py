@@ -41,7 +41,7 @@ from naively._scoring.explained_cells import WIDE, explained_cells
 from naively._scoring.explained_tokens import parts_of_dates, strongest_tokens
 from naively._scoring.explanation import as_frame, attribute, explanation
 from naively._scoring.leave_one_out import LearntRows, codes_among, left_out_log_prior, left_out_scores
-from naively._scoring.model import Factor, Scorer, checked_numbers, chosen_columns, make_factors
+from naively._scoring.model import Factor, LeftOutRows, Scorer, checked_numbers, chosen_columns, make_factors
 from naively._table.device import device_labels, is_on_device, on_host
 from naively._table.labels import exact_labels
 from naively._table.read import read_table
@@ -60,6 +60,7 @@ from naively.analysis._findings import Check
 from naively.analysis._given_parameters import given_columns, given_prior, imaginary_rows, refuse_others
 from naively.analysis._importance import evidence_used, importances, require_rows_only_for_evidence
 from naively.analysis._imputation import filled, fillings
+from naively.analysis._left_out import left_out_by_fold
 from naively.analysis._likelihood import factor_log_likelihood, parameter_counts
 from naively.analysis._log_odds import LogOdds, additive_form
 from naively.analysis._posterior import Posterior, factor_log_marginal_likelihood, posterior_of
@@ -911,9 +912,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         if state.frozen:
             return frozen
         weighs = as_recipe(self.recipe).tempering is not None
-        if weighs:
-            self._estimated()
+        left_out = self._left_out_rows() if weighs else None
         frozen._state = state.answering(class_rows(state.statistics) if weighs else None)
+        if weighs and isinstance(scorer := frozen._estimated()[0], Scorer):
+            scorer.left_out = left_out
         return frozen
 
     @property
@@ -1761,14 +1763,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     ) -> FloatArray:
         """Leave-one-out: the log-probability of each class for rows that were learnt, by the model without that row.
 
-        Nothing is fitted again; it takes about the time of a prediction.
+        Nothing is fitted again where rows are given; it takes about the time of a prediction.
 
         Parameters
         ----------
         X, y, sample_weight
             Rows that the model has learnt, as they were given to `fit`; a row loses its whole weight. Without X, the
-            rows that the recipe has kept, as in `calibration_`: there, evidence is weighed by what the rows of other
-            folds say.
+            rows that the recipe has kept, each left out with its fold as in `calibration_`.
 
         Returns
         -------
@@ -1835,12 +1836,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         weights : ndarray of shape (n_rows,)
         """
         self._require_classes()
-        log_proba, left_out = self._left_out_of_kept_rows(), self._estimated()[0].left_out
+        log_proba, left_out = self._left_out_of_kept_rows(), self._left_out_rows()
         assert left_out is not None
         return log_proba, left_out.codes.copy(), left_out.weights.copy()
 
+    def _left_out_rows(self) -> LeftOutRows | None:
+        """The kept rows as seen by models that did not learn from them; None where none are kept."""
+        state, left_out = self._fitted(), self._estimated()[0].left_out
+        if left_out is None or state.frozen or not len(left_out.codes):
+            return left_out
+        recipe = as_recipe(self.recipe)
+        found: LeftOutRows = state.estimated(2, self._basis(), lambda: left_out_by_fold(self, recipe, left_out))
+        return found
+
     def _left_out_of_kept_rows(self) -> FloatArray:
-        left_out = self._estimated()[0].left_out
+        left_out = self._left_out_rows()
         if left_out is None:
             raise ParameterError(
                 f"loo() without X answers for kept rows, and recipe {self.recipe!r} keeps none. Give it X and y: rows "
@@ -1890,7 +1900,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         """How good the probabilities are: accuracy, log-loss, Brier score, calibration error and reliability.
 
         Measured on the kept rows, each as seen by estimates and weights that did not learn from it, under the class
-        frequencies as prior. Only the recipes that keep rows have it.
+        frequencies as prior. Only the recipes that keep rows have it. With up to 2,048 of them "auto" takes one of
+        eight folds after the other out of all that it has learnt and estimates again, when this is first asked for.
 
         Examples
         --------
@@ -1901,7 +1912,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         1.0
         """
         self._require_fitted()
-        left_out = self._estimated()[0].left_out
+        left_out = self._left_out_rows()
         if left_out is None:
             raise RecipeError(
                 f"calibration_ is measured on kept rows, and recipe {self.recipe!r} keeps none. Fit with "

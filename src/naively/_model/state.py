@@ -45,7 +45,7 @@ class State:
     learnt : str, optional
         When the last rows were learnt, in UTC.
     estimates : list
-        The scorer, and the log-prior. Of each: None, or the parameters that were in force and what was estimated under
+        The scorer, the log-prior, and the kept rows as models without their folds see them. Of each: None, or the parameters that were in force and what was estimated under
         them, a pair that is replaced whole. Of the threads that find none at once, one estimates and the others wait.
     """
 
@@ -55,7 +55,7 @@ class State:
     class_rows: FloatArray | None = None
     frozen: bool = False
     learnt: str | None = None
-    estimates: list[tuple[Any, Any] | None] = field(default_factory=lambda: [None, None], repr=False)
+    estimates: list[tuple[Any, Any] | None] = field(default_factory=lambda: [None, None, None], repr=False)
 
     @classmethod
     def of(cls, schema: Schema, statistics: Statistics, declared: AnyArray) -> State:

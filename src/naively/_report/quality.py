@@ -47,7 +47,7 @@ def quality(sources: Sources) -> dict[str, Any]:
 
 def _left_out(sources: Sources) -> tuple[FloatArray, IntArray, FloatArray] | None:
     """The answers of models without the row, of the kept rows; None where none were kept."""
-    left_out = sources.scorer.left_out
+    left_out = sources.model._left_out_rows()
     if left_out is None or not len(left_out.codes):
         return None
     return left_out.log_posterior, left_out.codes, left_out.weights

@@ -184,8 +184,7 @@ def mixture_record(model: NaiveBayes, before: Statistics, now: Answers) -> dict[
 
 def _answers_of_kept_rows(model: NaiveBayes) -> Answers | None:
     """The answers for the rows that were kept, each left out, under the model's prior; None if there are not two."""
-    scorer, log_prior = model._estimated()
-    known = scorer.left_out
+    known, log_prior = model._left_out_rows(), model._estimated()[1]
     if known is None or len(known.codes) < 2:
         return None
     scores = known.log_posterior + (log_prior - known.log_prior)

@@ -300,7 +300,7 @@ def _scored_rows(
 
 def _kept_rows(model: NaiveBayes, positive: Label) -> tuple[FloatArray, AnyArray, FloatArray | None, FloatArray]:
     """Log-probabilities of the rows that a recipe has kept, and the prior that they hold."""
-    left_out = model._estimated()[0].left_out
+    left_out = model._left_out_rows()
     if left_out is None:
         raise RecipeError(
             f"trade_off without X answers for kept rows, and recipe {model.recipe!r} keeps none. Give it X and y."

@@ -198,6 +198,12 @@ class KeptRows:
             raise ForgetError("A row would be forgotten more often than it was learnt.")
         return replace(left, weights=weights, occurrences=occurrences)._chosen(weights > 0)
 
+    def without(self, shares: FloatArray) -> KeptRows:
+        """The rows less a share (rows,) of what each weighs, and of its occurrences; one that is all gone leaves."""
+        left = 1.0 - shares
+        occurrences = np.maximum(np.rint(left * self.occurrences).astype(np.int64), 1)
+        return replace(self, weights=left * self.weights, occurrences=occurrences)._chosen(left * self.weights > 0)
+
     def limits(self, threshold: int, class_thresholds: Mapping[int, int]) -> AnyArray:
         """The largest hash (rows,) that each row could have and be kept at these thresholds."""
         of_class = np.full(int(self.codes.max(initial=-1)) + 1, LARGEST_HASH, dtype=np.uint64)
