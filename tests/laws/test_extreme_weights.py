@@ -89,6 +89,7 @@ def assert_answers(model):
 @example(table=[(float(n % 6), 1.0, n % 2, 0.8**n) for n in range(60)])
 @example(table=[(float(n % 6), 1.0, n % 2, 10.0**n) for n in range(60)])
 @example(table=[(1.0, 2.0, 0, 2e-126), (None, 3.0, 0, 2e-81), (2.0, None, 0, 1e-142)])
+@example(table=[(None, None, 1, 1e28), (0.0, None, 0, 5e-324), (1.0, None, 1, 1.0)])
 @settings(max_examples=25)
 def test_recipes(recipe, table):
     model = learnt(NaiveBayes(recipe), table)

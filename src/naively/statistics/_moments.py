@@ -437,10 +437,23 @@ def centre(moments: Moments) -> Centre:
 
 
 def pooled_centre(moments: Moments) -> Centre:
-    """The centre of every column over all classes together."""
+    """The centre of every column over all classes together.
+
+    A row may weigh so little beside those of its class whose cell is missing that the known cells of the class have no
+    weight. Then its number does not count either: there may be no weight of other classes to bear it.
+    """
     assert moments.observed is not None
     assert moments.square is not None
-    return _centre(moments.observed.total(0), moments.total.total(0), moments.square.total(0))
+    known = moments.observed.high > 0
+    total, square = moments.total, moments.square
+    if not known.all():
+        total, square = _only(total, known), _only(square, known)
+    return _centre(moments.observed.total(0), total.total(0), square.total(0))
+
+
+def _only(sums: Sum, known: AnyArray) -> Sum:
+    """The sums, and zeros where something is not known."""
+    return Sum(np.where(known, sums.high, 0.0), None if sums.low is None else np.where(known, sums.low, 0.0))
 
 
 def _centre(weight: Sum, total: Sum, square: Sum) -> Centre:
