@@ -94,3 +94,33 @@ def test_what_is_estimated_for_it_is_estimated_once(monkeypatch):
     monkeypatch.setattr("naively.classifier.left_out_by_fold", None)
     np.testing.assert_array_equal(model.loo(), first)
     assert model.calibration_.accuracy > 0.9
+
+
+# -- kept rows as a table ---------------------------------------------------------------------------------------------
+
+NUMBERS = np.random.default_rng(3).normal(size=(120, 3))
+CLASSES = (NUMBERS[:, 0] + np.random.default_rng(4).normal(size=120) > 0).astype(int)
+
+LEARNT = {
+    "an array": (NUMBERS, None),
+    "an array, a column of which is ignored": (NUMBERS, [1]),
+    "a frame whose columns are whole numbers": (pd.DataFrame(NUMBERS), None),
+    "a frame, a column of which is ignored": (pd.DataFrame(NUMBERS, columns=list("abc")), ["b"]),
+    "texts that are ignored": (pd.DataFrame(NUMBERS, columns=list("abc")).assign(b="some words"), ["b"]),
+}
+
+ASKED = {
+    "calibration_": lambda model, X, folder: model.calibration_,
+    "loo": lambda model, X, folder: model.loo(),
+    "credible_interval": lambda model, X, folder: model.credible_interval(X, n_draws=2),
+    "rank_features": lambda model, X, folder: model.rank_features(by="evidence"),
+    "report": lambda model, X, folder: model.report(folder / "report.html"),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("learnt", LEARNT.values(), ids=LEARNT)
+def test_kept_rows_are_read_like_those_that_were_learnt(learnt, asked, tmp_path):
+    """By name and in their order, whatever they are called and whether all of their columns are read: no warning."""
+    X, ignored = learnt
+    assert asked(NaiveBayes("auto", ignore=ignored).fit(X, CLASSES), X[:2], tmp_path) is not None

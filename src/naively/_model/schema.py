@@ -19,10 +19,12 @@ import numpy as np
 from naively._common.checks import position_of
 from naively._common.read_only import read_only_property
 from naively._table.dates import clock_of_texts, dates_of_seconds
+from naively._table.read import read_table
 from naively._table.results import Columns, Result
 from naively._table.table import ArrayTable, Kind, SparseTable, Table
 from naively.errors import GapError, InputTypeError, ParameterError, SchemaError, brief, listed, warn
 from naively.families import ByKind, Date, Family, as_family
+from naively.statistics._kept_rows import KeptRows
 from naively.statistics.base import Summary, in_words
 from naively.typing import IntArray, Label
 
@@ -165,12 +167,20 @@ class Schema(Result):
                 table = table.as_dates(position, self.kinds[place])
         return table
 
-    def as_learnt(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        """Cells that were kept, by column, as they can be read again: seconds as the dates that they stand for."""
-        dates = {self.names[place]: self.kinds[place] for place in self._dates}
-        return {
-            name: dates_of_seconds(cells, dates[name]) if name in dates else cells for name, cells in columns.items()
-        }
+    def kept_table(self, kept: KeptRows) -> Table:
+        """Rows that were kept, as a table like those that were learnt.
+
+        Its columns are all in their order, and named if they were; those of which no cells are kept, since they are
+        ignored, are empty; and seconds are the dates that they stand for.
+        """
+        cells: dict[str, Any] = {name: kept.columns.get(name, np.full(len(kept), np.nan)) for name in self.names}
+        for place in self._dates:
+            name = self.names[place]
+            if name in kept.columns:
+                cells[name] = dates_of_seconds(cells[name], self.kinds[place])
+        table = read_table(cells)
+        table.named = self.named
+        return table
 
     @cached_property
     def _dates(self) -> list[int]:

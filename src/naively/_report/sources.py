@@ -116,10 +116,7 @@ class Sources:
         kept = self.model.statistics_.kept
         if kept is None or not len(kept):
             return None
-        names = [name for name in self.model.schema_.names if name in kept.columns]
-        known = self.model.schema_.as_learnt(kept.columns)
-        cells = zip(*(list(known[name]) for name in names), strict=True)
-        return [dict(zip(names, row, strict=True)) for row in cells], self.model.classes_[kept.codes], kept.weights
+        return self.model.schema_.kept_table(kept), self.model.classes_[kept.codes], kept.weights
 
     def numbers_of(self, member: int) -> tuple[FloatArray, FloatArray] | None:
         """The distinct numbers of a column, ascending, and their counts (classes, numbers), if these are known."""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from naively._table.read import read_table
 from naively._table.table import Table
 from naively.analysis._credible import against_the_rest, logistic
 from naively.engines._local import LocalEngine
@@ -85,7 +84,7 @@ def _resampled(model: NaiveBayes, n_draws: int) -> list[NaiveBayes]:
             "credible_interval of a recipe that weighs evidence takes the kept rows, of which this model has none. Use "
             "the model that it was made from, or recipe='textbook'."
         )
-    rows, positions = schema.matched(read_table(schema.as_learnt(kept.columns)))
+    rows, positions = schema.matched(schema.kept_table(kept))
     rng, n_threads = np.random.default_rng(SEED), thread_count(model.n_threads)
     found = []
     for _ in range(n_draws):

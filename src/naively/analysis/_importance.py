@@ -94,7 +94,7 @@ def _kept_table(model: NaiveBayes, asked: str) -> tuple[Table, FloatArray]:
         )
     of_class = np.bincount(kept.codes, kept.weights, len(model.classes_))
     share = model.statistics_.class_weight.high / np.where(of_class > 0, of_class, 1.0)
-    return read_table(model.schema_.as_learnt(kept.columns)), kept.weights * share[kept.codes]
+    return model.schema_.kept_table(kept), kept.weights * share[kept.codes]
 
 
 def importances(model: NaiveBayes) -> FloatArray:

@@ -16,7 +16,6 @@ from scipy.special import log_softmax
 
 from naively._common.progress import shown
 from naively._scoring.model import LeftOutRows
-from naively._table.read import read_table
 from naively._table.table import Table
 from naively._weighing.additive import FEW_ROWS
 from naively._weighing.kept import FOLDS_OF_FEW, FittedRows, fitted_rows, in_rows
@@ -45,15 +44,16 @@ def left_out_by_fold(model: NaiveBayes, recipe: Recipe, estimated: LeftOutRows) 
         shows in nothing.
     """
     tempering, statistics = recipe.tempering, model.statistics_
-    assert tempering is not None and statistics.kept is not None
+    assert tempering is not None
+    assert statistics.kept is not None
     counted = in_rows(statistics)
     assert counted.kept is not None
     rows = fitted_rows(counted.kept, counted.class_weight.high, tempering.rows)
-    few = FEW_ROWS <= rows.weights.sum() and rows.n_folds == FOLDS_OF_FEW
+    few = rows.weights.sum() >= FEW_ROWS and rows.n_folds == FOLDS_OF_FEW
     if recipe.pooled or tempering.candidates == ("T",) or not few:
         return estimated
     schema = model.schema_
-    table, positions = schema.matched(read_table(schema.as_learnt(statistics.kept.columns)))
+    table, positions = schema.matched(schema.kept_table(statistics.kept))
     log_posterior = np.empty_like(estimated.log_posterior)
     for fold in shown(np.unique(rows.folds).tolist(), "leaving folds out", model._says_progress()):
         held_out = np.flatnonzero(rows.folds == fold)
