@@ -157,3 +157,28 @@ def test_huge_and_missing_values_give_finite_probabilities(recipe):
     proba = model.predict_proba(odd)
     assert np.isfinite(proba).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("order", [[2, 0, 1], [1, 2, 0]])
+def test_the_order_of_the_classes_changes_no_answer(recipe, order):
+    """Nor a tree of "strong": a gain is rounded, so that sums over the classes in another order tie alike."""
+    frame, y = table()
+    renamed = np.array(order)
+    model, other = NaiveBayes(recipe).fit(frame, y), NaiveBayes(recipe).fit(frame, renamed[y])
+    np.testing.assert_allclose(other.predict_proba(frame)[:, renamed], model.predict_proba(frame), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")  # they do: that is the case in question
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("n_rows", [2, 16, 20, 40, 200])
+def test_every_class_may_occur_once(recipe, n_rows):
+    """Of these there is no row outside the fold that all are in."""
+    X = np.random.default_rng(0).normal(size=(n_rows, 3))
+    y = np.arange(n_rows)
+    numbers = NaiveBayes(recipe).fit(X, y).predict_proba(X)
+    labels = (
+        NaiveBayes(recipe).fit({"label": [f"label {row % 7}" for row in y]}, y).predict_proba({"label": ["label 1"]})
+    )
+    for proba in (numbers, labels):
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)

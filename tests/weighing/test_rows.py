@@ -208,3 +208,15 @@ def test_ten_rows_are_no_worse_than_the_prior(recipe):
         model = NaiveBayes(recipe).fit(X[:10], y[:10])
         worse.append(log_loss(model.predict_proba(X[10:]), y[10:]) - log_loss(prior, y[10:]))
     assert np.mean(worse) < 0.02
+
+
+@pytest.mark.parametrize("heavy", [3e6, 1e9, 1e30])
+def test_one_row_may_outweigh_all_others(heavy):
+    """All others together are less than a unit of what trees count: they say the prior, and nothing else breaks."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(300, 4)), np.ones(300)
+    weights[0] = heavy
+    model = NaiveBayes("strong").fit(X, X[:, 0] * X[:, 1] > 0, weights)
+    assert np.isfinite(model.predict_log_proba(X)).all()
+    assert np.isfinite(model.loo()).all()
+    assert np.isfinite(model.calibration_.log_loss)

@@ -58,7 +58,7 @@ def grow_tree(
             right[parents[n_waiting]] = node
         n_there = _by_class(rows, target, units, own, parts, whole, counts[node])
         feature[node], cut[node], right[node] = -1, 0, 0
-        best, best_feature, best_cut = -np.inf, -1, 0
+        best, best_feature, best_cut = np.float32(-np.inf), -1, 0
         if n_there > 1 and stop - start >= 2 * least_rows and counts[node].sum() > least_units:
             n_free = 0
             for one in range(n_features):
@@ -80,7 +80,7 @@ def grow_tree(
                 n_found += 1
                 if min(n_right, stop - start - n_right) >= least_rows:
                     _add_right(own, goes_right, parts, n_there, to_right)
-                    gain = _gain(to_right, whole, n_there, signs[chosen])
+                    gain = np.float32(_gain(to_right, whole, n_there, signs[chosen]))
                     if gain > best:
                         best, best_feature, best_cut = gain, chosen, tried
         if best_feature >= 0:

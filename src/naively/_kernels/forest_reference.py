@@ -190,7 +190,8 @@ class _Nodes(NamedTuple):
                 gain += ours * ours / of_left + theirs * theirs / of_right
             turned = sign * (right[:, -1] / of_right - left[:, -1] / of_left) < 0.0
         bad = is_constant | turned | (np.minimum(n_right, self.sizes - n_right) < least_rows)
-        return cuts, is_constant, np.where(bad | ~np.isfinite(gain), -np.inf, gain)
+        gain = np.where(bad | ~np.isfinite(gain), -np.inf, gain)
+        return cuts, is_constant, gain.astype(np.float32)  # classes may come in any order: near ties are ties
 
 
 def _numbered(levels: list[_Level], n_trees: int) -> list[Grown]:

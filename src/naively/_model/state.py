@@ -45,8 +45,9 @@ class State:
     learnt : str, optional
         When the last rows were learnt, in UTC.
     estimates : list
-        The scorer, the log-prior, and the kept rows as models without their folds see them. Of each: None, or the parameters that were in force and what was estimated under
-        them, a pair that is replaced whole. Of the threads that find none at once, one estimates and the others wait.
+        The scorer, the log-prior, and the kept rows as models without their folds see them. Of each: None, or the
+        parameters that were in force and what was estimated under them, a pair that is replaced whole. Of the threads
+        that find none at once, one estimates and the others wait.
     """
 
     schema: Schema

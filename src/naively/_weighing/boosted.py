@@ -45,8 +45,9 @@ SHARE_OF_COLUMNS = 0.7
 """Of the columns, how many a partition may cut."""
 
 UNIT = 2.0**20
-"""Residuals are rounded to multiples of 1 / UNIT and counted in it. Sums of whole numbers are exact: no tie of two cuts
-is broken by last bits, which depend on the order of rows and classes and on the scale of weights."""
+"""Residuals are rounded to multiples of 1 / UNIT, or of what `MOST_UNITS` leaves, and counted in it. Sums of whole
+numbers are exact: no tie of two cuts is broken by last bits, which depend on the order of rows and classes and on the
+scale of weights."""
 
 MOST_UNITS = 2.0**30
 """What all rows may weigh in units, which are larger where it would be more: half of what the kernels can add up."""
@@ -138,6 +139,8 @@ def fit_partitions(
 ) -> tuple[Trees | None, FloatArray, FloatArray | None]:
     """Partitions that correct left-out scores, or None if none pays; the corrected scores, and their noise if known.
 
+    The noise (rows, classes) is errors as large as those of the left-out scores that the mean of all groups has not.
+
     Parameters
     ----------
     features, table : Features, TreeTable
@@ -174,31 +177,18 @@ def fit_partitions(
             break
     if first - best < LEAST_GAIN_OF_ALL:
         return None, start, None
-    corrected, trees = start.copy(), list[Trees]()
+    corrected, noise, trees = start.copy(), np.zeros(start.shape), list[Trees]()
     for group, partitions in enumerate(one for each in boosts for one in each.partitions(n_rounds)):
         trees.append(partitions.trees(features, rows.n_labels_by_place))
-        held_out = held_out_by == group
-        corrected[held_out] += total_steps(trees[-1], table.ranks[held_out].astype(np.float64))
+        for before, sums, sign in ((0, corrected, 1.0), (1, noise, 1.0), (2, noise, -1.0)):
+            asked = np.flatnonzero(held_out_by == (group - before) % count)
+            sums[asked] += sign * total_steps(trees[-1], table.ranks[asked].astype(np.float64))
     joined = side_by_side(trees)
     trees_of_all = features.cut_numbers(replace(joined, values=joined.values / np.float32(count)))
-    return trees_of_all, corrected, _noise(rows, boosts, count)
-
-
-def _noise(rows: _Rows, boosts: Sequence[_Boosts], count: int) -> FloatArray | None:
-    """Errors of left-out scores (rows, classes) as large as those that the mean of all groups does away with.
-
-    One group answers for a left-out row. How far two others are apart, of those that learnt the row, tells how much of
-    an answer is the chance of a group.
-    """
-    if count < 3:
-        return None
-    noise = np.zeros(rows.start.shape)
-    for boost in boosts:
-        for group, scores in zip(boost.groups.tolist(), boost.scores, strict=True):
-            for before, sign in ((1, 1.0), (2, -1.0)):
-                left_out = np.flatnonzero(rows.held_out_by == (group - before) % count)
-                noise[left_out] += sign * scores[:, left_out].T
-    return noise * float(np.sqrt(0.5 * (1.0 - 1.0 / count)))
+    # One group answers for a left-out row. How far two others are apart, of those that learnt the row, tells how much
+    # of an answer is the chance of a group; the mean of all groups does away with all but a part of that.
+    noise *= float(np.sqrt(0.5 * (1.0 - 1.0 / count)))
+    return trees_of_all, corrected, noise if count > 2 else None
 
 
 def _draws(n_groups: int, n_columns: int) -> Iterator[tuple[IntArray, FloatArray]]:

@@ -39,8 +39,8 @@ class Design:
     ----------
     evidence : float array (classes, rows, terms)
         Leave-one-out evidence, centred over the classes; of very many classes term by term in memory.
-    log_prior : float64 array (classes, rows)
-        Leave-one-out log prior.
+    log_prior : float array (classes, rows)
+        Leave-one-out log prior, as precise as the evidence.
     codes : int64 array (rows,)
     weights : float64 array (rows,)
     effects : float array (rows, effects), dense or sparse
@@ -195,7 +195,7 @@ class AllScores:
         if by_class:
             of_weights = np.matmul(single.swapaxes(0, 1), self.evidence).swapaxes(0, 1)
         else:
-            of_weights = (single.reshape(len(single), -1) @ self.flat)[:, None]
+            of_weights = (single.reshape(len(single), len(self.flat)) @ self.flat)[:, None]
         of_effects = _by_effects(self.effects, residual) if with_effects else np.zeros((*residual.shape[:2], 0))
         return residual.sum(axis=2), of_weights, of_effects
 
@@ -226,16 +226,17 @@ class TwoClassScores:
 
 def _of_effects(columns: FloatArray, effects: FloatArray) -> FloatArray:
     """What effects (fits, classes, effects) say of the rows of their columns (rows, effects): (fits, classes, rows)."""
-    together = effects.reshape(-1, effects.shape[2]).astype(columns.dtype, copy=False)
-    return np.asarray((columns @ together.T).T if sparse.issparse(columns) else together @ columns.T).reshape(
-        *effects.shape[:2], -1
-    )
+    fits, classes, n_effects = effects.shape
+    together = effects.reshape(fits * classes, n_effects).astype(columns.dtype, copy=False)
+    said = np.asarray((columns @ together.T).T if sparse.issparse(columns) else together @ columns.T)
+    return said.reshape(fits, classes, columns.shape[0])
 
 
 def _by_effects(columns: FloatArray, residual: FloatArray) -> FloatArray:
     """What residuals (fits, classes, rows) are by the effects of columns (rows, effects): (fits, classes, effects)."""
-    together = residual.reshape(-1, residual.shape[2]).astype(columns.dtype, copy=False)
-    return np.asarray(together @ columns).reshape(*residual.shape[:2], -1)
+    fits, classes, n_rows = residual.shape
+    together = residual.reshape(fits * classes, n_rows).astype(columns.dtype, copy=False)
+    return np.asarray(together @ columns).reshape(fits, classes, columns.shape[1])
 
 
 class RivalScores:
@@ -255,12 +256,12 @@ class RivalScores:
 
     def of(self, bias: FloatArray, weights: FloatArray, effects: FloatArray) -> FloatArray:
         """The scores (fits, rivals, rows)."""
-        said = (weights[:, 0].astype(self.evidence.dtype) @ self.evidence).reshape(-1, *self.rivals.shape)
+        said = (weights[:, 0].astype(self.evidence.dtype) @ self.evidence).reshape(len(weights), *self.rivals.shape)
         return np.asarray(said + self.log_prior + bias[:, self.rivals]).swapaxes(1, 2)
 
     def slopes(self, residual: FloatArray, by_class: bool, with_effects: bool) -> Slopes:
         """What residuals (fits, rivals, rows) of the scores are by bias and weights."""
-        flat = residual.swapaxes(1, 2).reshape(len(residual), -1)
+        flat = residual.swapaxes(1, 2).reshape(len(residual), self.rivals.size)
         places = self.rivals.ravel()
         of_bias = np.stack([np.bincount(places, one, self.n_classes).astype(np.float64) for one in flat])
         of_weights = (flat.astype(self.evidence.dtype) @ self.evidence.T)[:, None]

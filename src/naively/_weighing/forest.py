@@ -83,8 +83,13 @@ class ForestExpert:
 
 
 def floored_log(proba: FloatArray, prior: FloatArray, floor: float) -> FloatArray:
-    """The logarithm of probabilities with a share of the prior; a class that no tree saw has no more than that."""
-    return np.asarray(np.log((1.0 - floor) * proba / proba.sum(axis=1, keepdims=True) + floor * prior))
+    """The logarithm of probabilities with a share of the prior; a class that no tree saw has no more than that.
+
+    Where no tree has seen any weight, since all of it is in one row, the prior answers.
+    """
+    total = proba.sum(axis=1, keepdims=True)
+    proba = np.where(total > 0.0, proba, prior) / np.where(total > 0.0, total, 1.0)
+    return np.asarray(np.log((1.0 - floor) * proba + floor * prior))
 
 
 def fit_forest(

@@ -25,7 +25,8 @@ POOL_PENALTY = 2.0
 class LogPool:
     """``s_j = log prior_j + known bias_j + sum_e weight_e (log p_e(j) - log prior_j)``.
 
-    `known` is the share of a row's cells that are: a row of which nothing is known has the prior.
+    `known` is the share of a row's cells that are: where nothing is known, and each expert says the prior, so does the
+    pool.
 
     Parameters
     ----------

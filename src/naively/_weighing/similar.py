@@ -41,7 +41,7 @@ MOST_COORDINATES = 2**24
 COORDINATES_AT_ONCE = 2**22
 """Coordinates of the rows that are answered at once."""
 
-ROWS_TO_CHOOSE, LANDMARKS_TO_CHOOSE = 2048, 256
+ROWS_TO_CHOOSE, LANDMARKS_TO_CHOOSE = 1024, 256
 """Rows, and landmarks, by which narrowness and ridge are chosen."""
 
 NEAR_ROWS, SHARE_OF_THE_WAY = 16, 0.25
@@ -151,10 +151,13 @@ class Resemblance:
         logs, added = np.empty((2, len(self.coordinates.columns), len(self.landmarks)))
         for column, place in enumerate(self.coordinates.places):
             own = self.landmarks[:, place]
-            squares = np.einsum("ij,ij->i", own, own)
-            distances = squares[:, None] + squares - 2.0 * own @ own.T
-            logs[column] = np.log(np.exp(-self.narrowness * distances).mean(axis=0))
-            added[column] = logs[column] + self.narrowness * squares
+            distinct, counts = np.unique(own, axis=0, return_counts=True)  # of labels there are few
+            squares, of_distinct = (self.narrowness * np.einsum("ij,ij->i", one, one) for one in (own, distinct))
+            factors = own @ (2.0 * self.narrowness * distinct.T)
+            factors -= squares[:, None]
+            factors -= of_distinct
+            logs[column] = np.log(np.exp(factors, out=factors) @ counts / len(own))
+            added[column] = logs[column] + squares
         return added, np.exp(logs.sum(axis=0))
 
     @property

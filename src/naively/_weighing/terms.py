@@ -18,7 +18,9 @@ Column = tuple[str, AnyArray]
 
 
 def share_known(columns: Sequence[Column], n_labels: Sequence[int]) -> FloatArray:
-    """The share of each row's cells that say something: neither missing ones nor labels that were never seen.
+    """The share of each row's cells that are known: neither missing ones nor labels that were never seen.
+
+    A text is known whatever words it has.
 
     Parameters
     ----------
