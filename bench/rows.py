@@ -96,6 +96,7 @@ ROWS: list[Callable[[Scale], Result | None]] = [
     startup.version_time,
     startup.first_demo,
     startup.first_iris,
+    startup.first_strong,
     startup.frozen_answer,
     startup.slowest_round,
     startup.first_prose,

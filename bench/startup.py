@@ -66,6 +66,34 @@ def first_iris(scale: Scale) -> Result:
     )
 
 
+FIRST_STRONG = """
+import numpy as np
+random = np.random.default_rng(0)
+X = random.normal(size=(1000, 10))
+y = (X[:, 0] * X[:, 1] + X[:, 2] + random.normal(size=1000) > 0).astype(int)
+from {module} import {name}
+{name}({options}).fit(X, y).predict_proba(X)
+"""
+
+
+def first_strong(scale: Scale) -> Result:
+    ours = FIRST_STRONG.format(module="naively", name="NaiveBayes", options="'strong'")
+    peer = FIRST_STRONG.format(module="sklearn.ensemble", name="HistGradientBoostingClassifier", options="")
+
+    def with_nothing_compiled() -> None:
+        with tempfile.TemporaryDirectory() as cache:
+            run_python(ours, {"NUMBA_CACHE_DIR": cache})
+
+    times = side_by_side(scale, ours=with_nothing_compiled, peer=lambda: run_python(peer))
+    return Result(
+        work="strong: fit + predict_proba of 1,000 x 10, nothing compiled or cached, the whole process",
+        ours=times["ours"],
+        peer=times["peer"],
+        peer_name="HistGradientBoosting",
+        targets=[at_most(2, "s", times["ours"])],
+    )
+
+
 FROZEN = "from naively import load; load({path!r}).predict_proba([{row!r}])"
 LOOP = """
 import time, pandas

@@ -99,7 +99,7 @@ def grow(
     gradient, stiffness = derivatives >> SHIFT, derivatives & LOW_BITS
     of_group, rows = np.nonzero(held_out_by != groups[:, None])  # side by side, all groups at once
     learnt = _Learnt(
-        codes[chosen[of_group], rows[:, None]].astype(np.int64),
+        codes[chosen[of_group].T, rows].astype(np.int32),
         of_group,
         n_labels[chosen],
         signs[chosen],
@@ -125,8 +125,8 @@ class _Learnt(NamedTuple):
 
     Parameters
     ----------
-    table : ndarray (rows, chosen)
-        Their codes in the columns that their group has chosen.
+    table : ndarray (chosen, rows)
+        Their codes in the columns that their group has chosen; the rows of a column side by side, as they are added up.
     of_group : ndarray (rows,)
     n_labels, signs : ndarray (groups, chosen)
     gradient, stiffness : ndarray (outputs, rows)
@@ -152,21 +152,21 @@ def _cut(learnt: _Learnt, draws: FloatArray, ridge: float, least_rows: int) -> t
     for group, counts in enumerate(learnt.n_labels):
         column_of[group, n_chosen : n_chosen + counts.sum()] = np.repeat(np.arange(n_chosen), counts)
     column, place = np.full((n_groups, n_nodes), -1), np.zeros((n_groups, n_nodes), dtype=np.int64)
-    cells, rows, first = np.zeros(len(learnt.table), dtype=np.int64), np.arange(len(learnt.table)), 0
+    cells, rows, first = np.zeros(len(learnt.of_group), dtype=np.int64), np.arange(len(learnt.of_group)), 0
     while 2 * first + 1 < n_nodes and len(rows):
         order = rows[np.argsort(learnt.of_group[rows] * n_nodes + cells[rows], kind="stable")]
         keys, starts = np.unique(learnt.of_group[order] * n_nodes + cells[order], return_index=True)
         group, node = keys // n_nodes, keys % n_nodes
         sizes = np.diff(np.append(starts, len(order)))
-        table, at = learnt.table[order], np.repeat(np.arange(len(keys)), sizes)
-        lowest, highest = (extreme.reduceat(table, starts, axis=0) for extreme in (np.minimum, np.maximum))
+        table, at = learnt.table[:, order], np.repeat(np.arange(len(keys)), sizes)
+        lowest, highest = (extreme.reduceat(table, starts, axis=1).T for extreme in (np.minimum, np.maximum))
         cuts = lowest + (draws[group, node] * (highest - lowest)).astype(np.int64)
-        left = table <= cuts[at]
-        of_row, of_column = np.nonzero((table < learnt.n_labels[group][at]) if n_bins else left[:0])
-        into = at[of_row] * n_bins + first_bin[group[at[of_row]], of_column] + table[of_row, of_column]
+        left = table <= cuts.T.astype(np.int32)[:, at]
+        of_column, of_row = np.nonzero((table < learnt.n_labels[group].T[:, at]) if n_bins else left[:, :0])
+        into = at[of_row] * n_bins + first_bin[group[at[of_row]], of_column] + table[of_column, of_row]
 
         def inside(values: FloatArray) -> FloatArray:
-            of_numbers = np.add.reduceat(left * values[:, None], starts, axis=0)  # noqa: B023
+            of_numbers = np.add.reduceat(left * values, starts, axis=1).T  # noqa: B023
             of_labels = np.bincount(into, values[of_row], len(keys) * n_bins).reshape(len(keys), n_bins)  # noqa: B023
             return np.concatenate([of_numbers, of_labels], axis=1)
 
@@ -190,7 +190,7 @@ def _cut(learnt: _Learnt, draws: FloatArray, ridge: float, least_rows: int) -> t
         place[group, node] = np.where(number, cuts[each, one], best - n_chosen - first_bin[group, one])
         here = is_cut[at]
         rows, asked = order[here], at[here]
-        answers, wanted = table[here, one[asked]], place[group, node][asked]
+        answers, wanted = table[one[asked], np.flatnonzero(here)], place[group, node][asked]
         is_right = np.where(number[asked], answers > wanted, answers == wanted)
         cells[rows] = 2 * node[asked] + 1 + is_right
         first = 2 * first + 1

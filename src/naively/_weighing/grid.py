@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,11 @@ def downhill(loss: Callable[[float], float], grid: Sequence[float]) -> Least:
     while place != best:
         place = best
         around = range(max(place - 1, 0), min(place + 2, len(grid)))
-        known |= {one: loss(grid[one]) for one in around if one not in known}
+        known |= {one: _comparable(loss(grid[one])) for one in around if one not in known}
         best = min(around, key=known.__getitem__)
     return Least(grid[best], known[best])
+
+
+def _comparable(loss: float) -> float:
+    """A loss that is no number is no reason to go there, and must not stop the search from ending."""
+    return float("inf") if math.isnan(loss) else loss

@@ -53,7 +53,8 @@ class StrongModel:
     believed : float
         How far the pool is believed beside the prior, from 0 to 1.
     left_out : ndarray (rows, classes)
-        Log-probabilities of the rows that the additive weights were fitted on, each by what did not learn it.
+        Log-probabilities of the rows that the additive weights were fitted on, each by what did not learn it, pooled as
+        such answers are: with their noise.
     """
 
     experts: tuple[Expert, ...]

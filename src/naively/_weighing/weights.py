@@ -250,7 +250,7 @@ def fit_candidates(
     design : Design
     candidates : dict of Candidate
     weights : ndarray (fits, rows), optional
-        What the rows count in each of several fits; by default there is one, in which they count what they weigh.
+        What the rows count in each of several fits: what they weigh, or nothing. By default there is one fit, to all.
     """
     weights = design.weights[None] if weights is None else weights
     used = np.flatnonzero((weights > 0).any(axis=0))
