@@ -47,8 +47,8 @@ ROWS_TO_ASK_FIRST, FIRST_TREES, SHARE_OF_FIRST = 2048, 4, 0.3
 parents there, times a share, tells which nodes need not be cut in the others: where classes overlap, most of them."""
 
 NOISE_OF_ROWS = 1.5
-"""How much further groups are apart than halves of a group: they learn other rows, too. On twelve tables of 200 to 1,500
-rows it was 1.3 to 1.9 times."""
+"""How much further groups are apart than halves of a group: they learn other rows, too. On twelve tables of 200 to
+1,500 rows it was 1.3 to 1.9 times."""
 
 MOST_VALUES = 1 << 26
 """Numbers that the nodes of all trees may hold for all classes (256 MB in a model), were each leaf as small as may be.
