@@ -67,6 +67,9 @@ LEAST_GROUPS = 4
 CELLS_FOR_THREADS = 100_000
 """Cells of a table from which groups grow in threads."""
 
+CELLS_OF_OTHERS = 5
+"""The reference takes some 35 ns for a cell, a fifth of what importing the compiler is reckoned to repay."""
+
 CELLS_AT_ONCE = 1 << 17
 """Scores of groups that grow together: of small tables most of the time would go by between kernels, and of large ones
 what is known of several groups would not stay in the cache."""
@@ -353,7 +356,8 @@ def _largest_classes(pulls: IntArray) -> IntArray:
 
 
 def _kernel(name: str, n_cells: int) -> Any:
-    return kernel_of("partitions", name) if repays_compiler(n_cells) else getattr(partition_reference, name)
+    is_compiled = repays_compiler(n_cells // CELLS_OF_OTHERS)
+    return kernel_of("partitions", name) if is_compiled else getattr(partition_reference, name)
 
 
 @with_reference
