@@ -48,7 +48,7 @@ from naively._table.read import read_table
 from naively._table.results import Columns, Result, one_row
 from naively._table.table import SparseTable, Table, require_rows
 from naively._table.target import read_rows, read_target
-from naively._weighing.auto import refuse_unweighable, weigh
+from naively._weighing.auto import Tempering, refuse_unweighable, weigh
 from naively._weighing.kept import class_rows
 from naively._weighing.scorer import PooledScorer
 from naively.analysis._bootstrap import bootstrapped_bounds
@@ -888,8 +888,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     def frozen(self) -> Self:
         """A model that only answers, as this one does to the last bit: no kept rows, no learning, estimates inside.
 
-        It predicts, explains, scores and gives log-odds. Of the recipes that weigh evidence it has no statistics, and
-        what needs them (`rank_features`, `impute`, `statistics_`) is refused, as are other parameters than the prior.
+        It predicts, explains, scores and gives log-odds. It holds what `calibration_` is measured on: that is estimated
+        now if it was not asked for before. Of the recipes that weigh evidence it has no statistics, and what needs them
+        (`rank_features`, `impute`, `statistics_`) is refused, as are other parameters than the prior.
         `partial_fit`, `forget`, `decay` and ``+`` are refused with any recipe; `fit` begins anew.
 
         Returns
@@ -1846,7 +1847,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         if left_out is None or state.frozen or not len(left_out.codes):
             return left_out
         recipe = as_recipe(self.recipe)
-        found: LeftOutRows = state.estimated(2, self._basis(), lambda: left_out_by_fold(self, recipe, left_out))
+        if recipe.pooled:  # what the pool says has been compared on these very rows
+            return left_out
+        tempering = self._tempering(recipe)
+        found: LeftOutRows = state.estimated(2, self._basis(), lambda: left_out_by_fold(self, tempering, left_out))
         return found
 
     def _left_out_of_kept_rows(self) -> FloatArray:
@@ -2765,16 +2769,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         self._refuse_unread_smoothing(recipe)
         if recipe.tempering is None:
             return Scorer(make_factors(schema, families, smoothings, statistics), schema.names, len(self.classes_))
-        most = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
-        tempering = replace(recipe.tempering, rows=min(most, recipe.tempering.rows or most))
         n_threads = thread_count(self.n_threads)
-        weighed = weigh(schema, families, smoothings, self._prior_rule(), statistics, tempering, n_threads)
+        weighed = weigh(
+            schema, families, smoothings, self._prior_rule(), statistics, self._tempering(recipe), n_threads
+        )
         if recipe.pooled and len(weighed.codes) and weighed.model.speaks:  # experts need rows, and something known
             return PooledScorer.fitted(weighed, schema, n_threads)
         factors = in_c_order(weighed.factors)
         scorer = Scorer(factors, schema.names, len(self.classes_), in_c_order(weighed.model.bias))
         scorer.weighed, scorer.left_out = weighed, weighed.left_out
         return scorer
+
+    def _tempering(self, recipe: Recipe) -> Tempering:
+        """How a recipe weighs evidence, and on how many of the kept rows."""
+        assert recipe.tempering is not None
+        most = recipe.kept_rows if self.kept_rows is None else self._checked_kept_rows()
+        return replace(recipe.tempering, rows=min(most, recipe.tempering.rows or most))
 
     def _checked_families(self, recipe: Recipe) -> list[Family | None]:
         """The family of each column, which must need no more than was kept of it."""

@@ -124,3 +124,11 @@ def test_kept_rows_are_read_like_those_that_were_learnt(learnt, asked, tmp_path)
     """By name and in their order, whatever they are called and whether all of their columns are read: no warning."""
     X, ignored = learnt
     assert asked(NaiveBayes("auto", ignore=ignored).fit(X, CLASSES), X[:2], tmp_path) is not None
+
+
+def test_rows_that_are_weighed_no_more_are_not_asked():
+    """Fewer rows than were kept: those with the lowest hashes."""
+    model = NaiveBayes("auto").fit(NUMBERS, CLASSES).set_params(kept_rows=60)
+    assert model.loo().shape == (len(model._estimated()[0].left_out.codes), 2)
+    assert len(model.loo()) < 120
+    assert np.isfinite(model.calibration_.log_loss)

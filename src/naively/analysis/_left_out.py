@@ -18,11 +18,11 @@ from naively._common.progress import shown
 from naively._scoring.model import LeftOutRows
 from naively._table.table import Table
 from naively._weighing.additive import FEW_ROWS
+from naively._weighing.auto import Tempering
 from naively._weighing.kept import FOLDS_OF_FEW, FittedRows, fitted_rows, in_rows
 from naively.engines._local import LocalEngine
 from naively.engines._threads import thread_count
 from naively.engines.base import Target
-from naively.recipes import Recipe
 from naively.statistics._statistics import Statistics
 from naively.typing import FloatArray, IntArray
 
@@ -30,27 +30,25 @@ if TYPE_CHECKING:
     from naively.classifier import NaiveBayes
 
 
-def left_out_by_fold(model: NaiveBayes, recipe: Recipe, estimated: LeftOutRows) -> LeftOutRows:
+def left_out_by_fold(model: NaiveBayes, tempering: Tempering, estimated: LeftOutRows) -> LeftOutRows:
     """The kept rows, each as seen by a model without its fold; as estimated where that is honest, or rows are many.
 
     Parameters
     ----------
     model : NaiveBayes
-    recipe : Recipe
-        Its recipe, which weighs evidence.
+    tempering : Tempering
+        How it weighs evidence.
     estimated : LeftOutRows
         The rows as seen by weights without their fold, and by evidence without themselves. One temperature cannot make
-        up for a row, what a pool says has been compared on the same rows, and beyond 2,048 kept rows one more or less
-        shows in nothing.
+        up for a row, and beyond 2,048 kept rows one more or less shows in nothing.
     """
-    tempering, statistics = recipe.tempering, model.statistics_
-    assert tempering is not None
+    statistics = model.statistics_
     assert statistics.kept is not None
     counted = in_rows(statistics)
     assert counted.kept is not None
     rows = fitted_rows(counted.kept, counted.class_weight.high, tempering.rows)
     few = rows.weights.sum() >= FEW_ROWS and rows.n_folds == FOLDS_OF_FEW
-    if recipe.pooled or tempering.candidates == ("T",) or not few:
+    if tempering.candidates == ("T",) or not few:
         return estimated
     schema = model.schema_
     table, positions = schema.matched(schema.kept_table(statistics.kept))
