@@ -26,7 +26,7 @@ def test_tables_need_no_estimates(recipe):
     tables = model.tables()
     assert "FEMALE" in repr(tables)
     assert "FEMALE" in tables._repr_html_()
-    assert list(model._state.estimates) == before == [None, None]
+    assert list(model._state.estimates) == before == [None] * len(before)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
