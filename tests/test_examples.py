@@ -22,7 +22,7 @@ def test_the_spam_filter_does_what_it_says(spam_filter, capsys):
     assert claims["accuracy"] > 0.955
     assert claims["log_loss"] < 0.105
     assert claims["calibrated accuracy"] > 0.98
-    assert claims["calibrated log_loss"] < 0.06
+    assert claims["calibrated log_loss"] < 0.07  # of folds that were taken out of all that was learnt
     assert 0.02 < claims["share unsure"] < 0.2
     assert claims["accuracy if sure"] > 0.99
     assert f"   600 messages   accuracy {claims['accuracy']:.4f}" in printed

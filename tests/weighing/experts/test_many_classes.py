@@ -20,13 +20,13 @@ def clusters(seed: int, n_rows: int = 1200) -> tuple[np.ndarray, np.ndarray]:
     return means[y] + 0.3 * random.normal(size=(n_rows, 4)), y
 
 
-def fitted() -> NaiveBayes:
+def fitted(seed: int = 1) -> NaiveBayes:
     """A model whose additive weights are fitted on some of the rows."""
-    return NaiveBayes(Recipe(tempering=Tempering(ALL_WAYS, rows=200), pooled=True)).fit(*clusters(1))
+    return NaiveBayes(Recipe(tempering=Tempering(ALL_WAYS, rows=200), pooled=True)).fit(*clusters(seed))
 
 
-def loss(model: NaiveBayes) -> float:
-    X, y = clusters(2)
+def loss(model: NaiveBayes, seed: int = 2) -> float:
+    X, y = clusters(seed)
     return -float(model.predict_log_proba(X)[np.arange(len(y)), y].mean())
 
 
@@ -64,7 +64,9 @@ def test_few_left_out_answers_pool_experts_that_learnt_all_rows(monkeypatch: pyt
     assert few.model.experts[1].model.moments.weights.sum() == pytest.approx(1200)
     assert len(few.model.left_out) == len(few.left_out.codes) < 400
     assert loss(model) < whole + 0.1
-    assert abs(model.calibration_.log_loss - loss(model)) < 0.15
+    models = [model, *(fitted(seed) for seed in (3, 4, 5))]  # some 300 rows of 40 classes tell little of one
+    gaps = [one.calibration_.log_loss - loss(one, 50 + seed) for seed, one in enumerate(models)]
+    assert abs(np.mean(gaps)) < 0.08
 
 
 @pytest.mark.filterwarnings("ignore:The data deserve a look")
