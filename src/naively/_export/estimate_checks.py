@@ -13,6 +13,7 @@ from naively._model.schema import Schema
 from naively._table.labels import label_order
 from naively._text.analyzer import Analyzer
 from naively._weighing.scorer import PooledScorer
+from naively._weighing.strong import CAUTIONS
 from naively.families._date import PARTS, TREND
 from naively.statistics._calendar import N_CELLS, NAMES
 from naively.statistics._plain import ascends, label_from, require
@@ -253,6 +254,7 @@ def _strong(part: Any, known: Known) -> bool:
     )
     fits &= bool(part.experts) and bool((part.pool.expert_weights >= 0).all())
     fits &= part.left_out.ndim == 2 and part.left_out.shape[1] == known.n_classes
+    fits &= part.caution in CAUTIONS and 0.0 < part.usually_known <= 1.0
     return fits and _shares(part.prior, part.floor, known)
 
 

@@ -165,11 +165,11 @@ def floor_log_proba(log_proba: FloatArray, prior: FloatArray, share: float) -> F
     return floored
 
 
-def drawn_to_prior(log_proba: FloatArray, log_prior: FloatArray, share: float) -> FloatArray:
-    """Log-probabilities between the prior, at share 0, and those given, at share 1."""
-    if share == 1.0:
+def drawn_to_prior(log_proba: FloatArray, log_prior: FloatArray, share: FloatArray | float) -> FloatArray:
+    """Log-probabilities between the prior, at share 0, and those given, at share 1: one share, or one for each row."""
+    if np.all(share == 1.0):
         return log_proba
-    drawn: FloatArray = log_softmax(log_prior + share * (log_proba - log_prior), axis=1)
+    drawn: FloatArray = log_softmax(log_prior + np.reshape(share, (-1, 1)) * (log_proba - log_prior), axis=1)
     return drawn
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from naively import NaiveBayes
+from naively._weighing import strong as strong_module
 
 pytestmark = pytest.mark.every_tree
 
@@ -103,3 +104,55 @@ def test_noise_is_called_noise() -> None:
     model = NaiveBayes("strong").fit(X[:300], y[:300])
     assert abs(model.calibration_.log_loss - np.log(2)) < 0.02
     assert abs(loss(model, X[300:], y[300:]) - np.log(2)) < 0.02
+
+
+def rules(seed: int, n_rows: int = 600) -> tuple[dict, np.ndarray]:
+    """Labels that tell the class together, and without a doubt: the parity of three, or a fourth."""
+    random = np.random.default_rng(seed)
+    cells = random.integers(0, 3, (n_rows, 5))
+    y = np.where(cells[:, 3] == 0, 2, (cells[:, :3] == 1).sum(axis=1) % 2)
+    return {f"c{place}": np.array(list("abc"), dtype=object)[column] for place, column in enumerate(cells.T)}, y
+
+
+def without(X: dict, share: float, seed: int) -> dict:
+    """The table without some of its cells."""
+    random = np.random.default_rng(seed)
+    return {name: np.where(random.random(len(cells)) < share, None, cells) for name, cells in X.items()}
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
+def test_it_is_less_sure_of_rows_with_missing_cells_where_columns_tell_the_class_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = rules(0)
+    asked, truth = rules(1, 1000)
+    auto, strong = NaiveBayes("auto").fit(X, y), NaiveBayes("strong").fit(X, y)
+    assert loss(strong, asked, truth) < 0.1
+    frequencies = -float(np.log(strong.class_prior_[truth]).mean())
+    found = {share: loss(strong, without(asked, share, 2), truth) for share in (0.2, 0.5, 0.9)}
+    for share, cautious in found.items():
+        assert cautious < min(loss(auto, without(asked, share, 2), truth), frequencies) + 0.05
+    monkeypatch.setattr(strong_module, "belief", lambda known, caution: np.ones(len(known)))
+    assert loss(strong, without(asked, 0.2, 2), truth) > found[0.2] + 0.05
+
+
+@pytest.mark.filterwarnings("ignore:The data deserve a look")
+def test_rows_as_complete_as_usual_are_believed_as_ever() -> None:
+    """Where a fifth of the cells was missing all along, a row that lacks one of five is no reason for caution."""
+    X, y = rules(0)
+    few = without(X, 0.2, 5)
+    model = NaiveBayes("strong").fit(few, y)._estimated()[0].model
+    assert model.usually_known == pytest.approx(0.8, abs=0.03)
+    heard = strong_module.belief(np.array([1.0, 0.8, 0.4, 0.0]) / model.usually_known, 2.0)
+    np.testing.assert_allclose(heard, [1.0, 1.0, 0.25, 0.0], atol=0.05)
+    np.testing.assert_array_equal(strong_module.belief(np.array([0.0, 0.5]), 0.0), 1.0)
+
+
+def test_the_cells_that_are_taken_do_not_depend_on_the_order_of_the_columns() -> None:
+    X, y = mixed(0)
+    X = {name: np.where(np.isnan(cells), 0.0, cells) if cells.dtype.kind == "f" else cells for name, cells in X.items()}
+    asked = without({name: cells.astype(object) for name, cells in mixed(9, 50)[0].items()}, 0.3, 3)
+    model = NaiveBayes("strong").fit(X, y)
+    turned = NaiveBayes("strong").fit({name: X[name] for name in reversed(X)}, y)
+    assert model._estimated()[0].model.caution == turned._estimated()[0].model.caution
+    np.testing.assert_allclose(turned.predict_proba(asked), model.predict_proba(asked), atol=1e-6)
