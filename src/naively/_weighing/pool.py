@@ -166,10 +166,16 @@ def floor_log_proba(log_proba: FloatArray, prior: FloatArray, share: float) -> F
 
 
 def drawn_to_prior(log_proba: FloatArray, log_prior: FloatArray, share: FloatArray | float) -> FloatArray:
-    """Log-probabilities between the prior, at share 0, and those given, at share 1: one share, or one for each row."""
-    if np.all(share == 1.0):
+    """Log-probabilities between the prior, at share 0, and those given, at share 1: one share, or one for each row.
+
+    Rows that are believed in full stay as they are, to the last bit, whatever rows stand beside them.
+    """
+    shares = np.broadcast_to(share, len(log_proba))
+    less = shares < 1.0
+    if not less.any():
         return log_proba
-    drawn: FloatArray = log_softmax(log_prior + np.reshape(share, (-1, 1)) * (log_proba - log_prior), axis=1)
+    prior, drawn = np.broadcast_to(log_prior, log_proba.shape)[less], log_proba.copy()
+    drawn[less] = log_softmax(prior + shares[less, None] * (log_proba[less] - prior), axis=1)
     return drawn
 
 

@@ -144,7 +144,7 @@ def fit_strong(
     experts = [one for one in fitted if one is not None]
     log_probas = [one.left_out for one in experts]
     known = share_known(asked.columns, n_labels)
-    usually_known = float(np.average(known, weights=asked.weights)) or 1.0
+    usually_known = min(float(np.average(known, weights=asked.weights)), 1.0) or 1.0
     of_rows = asked.target, asked.weights, known, additive.log_prior
     pool = fit_log_pool(log_probas, *of_rows)
     left_out = pool.log_proba(log_probas, known)

@@ -6,6 +6,7 @@ from scipy.special import log_softmax
 from naively._weighing.pool import (
     POOL_PENALTY,
     LogPool,
+    drawn_to_prior,
     fit_log_pool,
     floor_log_proba,
     floor_share,
@@ -140,3 +141,15 @@ def test_answers_without_noise_are_believed_as_if_it_had_never_been_there() -> N
     assert of_noisy < 0.85 * of_signal
     assert abs(extrapolated - of_signal) < 0.6 * (of_signal - of_noisy)
     assert without_noise(noisy, [signal], [None], *of_rows) is noisy
+
+
+def test_only_rows_that_are_believed_less_are_drawn_to_the_prior() -> None:
+    log_proba = log_softmax(np.random.default_rng(0).normal(size=(4, 3)), axis=1)
+    log_prior = np.log([0.5, 0.3, 0.2])
+    drawn = drawn_to_prior(log_proba, log_prior, np.array([1.0, 0.5, 0.0, 1.0]))
+    np.testing.assert_array_equal(drawn[[0, 3]], log_proba[[0, 3]])
+    np.testing.assert_allclose(drawn[2], log_prior)
+    half = (log_proba[1] + log_prior) / 2
+    np.testing.assert_allclose(drawn[1], half - np.log(np.exp(half).sum()))
+    assert drawn_to_prior(log_proba, log_prior, 1.0) is log_proba
+    np.testing.assert_allclose(drawn_to_prior(log_proba, log_prior, 0.0), np.tile(log_prior, (4, 1)))
