@@ -162,7 +162,6 @@ def test_huge_and_missing_values_give_finite_probabilities(recipe):
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("order", [[2, 0, 1], [1, 2, 0]])
 def test_the_order_of_the_classes_changes_no_answer(recipe, order):
-    """Nor a tree of "strong": a gain is rounded, so that sums over the classes in another order tie alike."""
     frame, y = table()
     renamed = np.array(order)
     model, other = NaiveBayes(recipe).fit(frame, y), NaiveBayes(recipe).fit(frame, renamed[y])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def left_out_by_fold(model: NaiveBayes, tempering: Tempering, estimated: LeftOutRows) -> LeftOutRows:
-    """The kept rows, each as seen by a model without its fold; as estimated where that is honest, or rows are many.
+    """The kept rows, each as seen by a model without its fold; as estimated with one temperature, or many rows.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def left_out_by_fold(model: NaiveBayes, tempering: Tempering, estimated: LeftOut
         How it weighs evidence.
     estimated : LeftOutRows
         The rows as seen by weights without their fold, and by evidence without themselves. One temperature cannot make
-        up for a row, and beyond 2,048 kept rows one more or less shows in nothing.
+        up for a row. Beyond 2,048 kept rows it makes little difference but for many classes, and refits take long.
     """
     statistics = model.statistics_
     assert statistics.kept is not None
