@@ -26,16 +26,19 @@ def kernels_are_compiled_here():
 
 @pytest.fixture(scope="module", autouse=True)
 def few_trees(request):
-    """Let "strong" grow few trees and few cells, except in modules about how well it answers: laws hold of any number.
+    """Let "strong" grow few trees and few cells, and networks take few steps: laws hold of any number.
+
+    Modules about how well it answers are excepted.
 
     Those carry the mark `every_tree`.
     """
-    from naively._weighing import boosted, forest
+    from naively._weighing import boosted, forest, networks
 
     with pytest.MonkeyPatch.context() as patch:
         if request.node.get_closest_marker("every_tree") is None:
             patch.setattr(forest, "TREES_PER_FOLD", 3)
             patch.setattr(boosted, "ROUNDS", 20)
+            patch.setattr(networks, "MOST_STEPS", 40)
         yield
 
 

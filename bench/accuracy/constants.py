@@ -18,7 +18,7 @@ from unittest.mock import patch
 import numpy as np
 
 from naively import NaiveBayes
-from naively._weighing import boosted, kept, pool, strong
+from naively._weighing import boosted, kept, networks, pool, strong
 
 from .measure import scores
 from .sets import folds, names, read
@@ -32,6 +32,12 @@ CANDIDATES: dict[str, list[tuple[Any, str, Any]]] = {
     "steps grow twice as fast": [(boosted, "ROUNDS_TO_DOUBLE", 50)],
     "32 cells": [(boosted, "N_NODES", 63)],
     "8 cells": [(boosted, "N_NODES", 15)],
+    "boosting waits 25 rounds": [(boosted, "PATIENCE", 25)],
+    "no networks": [(strong, "fit_networks", lambda *_: None)],
+    "networks of 32 units": [(networks, "N_UNITS", 32)],
+    "networks of one layer": [(networks, "N_LAYERS", 1)],
+    "networks of three layers": [(networks, "N_LAYERS", 3)],
+    "networks that are more patient": [(networks, "PATIENCE", 8)],
     "pool is more drawn to the mean": [(pool, "POOL_PENALTY", 5.0)],
     "pool as if its answers had no noise": [(strong, "without_noise", lambda pool, *_: pool)],
 }

@@ -12,6 +12,7 @@ from naively._export.tables import view_from
 from naively._model.schema import Schema
 from naively._table.labels import label_order
 from naively._text.analyzer import Analyzer
+from naively._weighing.networks import n_inputs
 from naively._weighing.scorer import PooledScorer
 from naively._weighing.strong import CAUTIONS
 from naively.families._date import PARTS, TREND
@@ -206,6 +207,23 @@ def _similar_rows(part: Any, known: Known) -> bool:
     return part.weights.shape == (len(part.resemblance.landmarks), known.n_classes) and _by_class(known, part.log_prior)
 
 
+def _inputs(part: Any, known: Known) -> bool:
+    fits = 0 < len(part.columns) == len(part.scales) and _inside(np.array(part.columns), known.n_columns)
+    fits &= all(scale > 1 for scale in part.scales if isinstance(scale, int))
+    return fits and part.usual.shape == (sum(map(n_inputs, part.scales)),)
+
+
+def _networks(part: Any, known: Known) -> bool:
+    fits = 0 < len(part.weights) == len(part.biases) and all(one.ndim == 3 for one in (*part.weights, *part.biases))
+    if not fits:
+        return False
+    sizes = [*(one.shape[1] for one in part.weights), known.n_classes]
+    count = len(part.weights[0])
+    for weights, biases, size, next_size in zip(part.weights, part.biases, sizes[:-1], sizes[1:], strict=True):
+        fits &= weights.shape == (count, size, next_size) and biases.shape == (count, 1, next_size)
+    return fits and count > 0 and sizes[0] == len(part.inputs.usual) and _by_class(known, part.log_prior)
+
+
 def _features(part: Any, known: Known) -> bool:
     fits = len(part.columns) == len(part.scales) and _inside(np.array(part.columns), known.n_columns)
     for scale in part.scales:
@@ -320,6 +338,8 @@ CHECKS: dict[str, Callable[[Any, Known], bool]] = {
     "Coordinates": _coordinates,
     "Resemblance": _resemblance,
     "SimilarRowsExpert": _similar_rows,
+    "Inputs": _inputs,
+    "NetworksExpert": _networks,
     "BoostedExpert": lambda part, known: _asks_for(part) and _by_class(known, part.log_prior),
     "WordFeatures": _word_features,
     "WordExpert": _word_expert,

@@ -31,6 +31,7 @@ from naively._weighing import (
     experts,
     forest,
     joint_gaussian,
+    networks,
     pool,
     similar,
     strong,
@@ -68,7 +69,8 @@ OF_OURS = (
     *(terms.Term, terms.TextTerm, terms.FamilyTerm, terms.PartTerm, additive.Reweighted, experts.AdditiveExpert),
     *(experts.GaussianExpert, joint_gaussian.JointGaussian, joint_gaussian.JointMoments, joint_gaussian.Rescaling),
     *(forest.ForestExpert, boosted.BoostedExpert, trees.Features, trees.Trees, words.WordExpert, words.WordFeatures),
-    *(similar.SimilarRowsExpert, similar.Resemblance, similar.Coordinates, pool.LogPool, strong.StrongModel),
+    *(similar.SimilarRowsExpert, similar.Resemblance, similar.Coordinates, networks.NetworksExpert, networks.Inputs),
+    *(pool.LogPool, strong.StrongModel),
 )
 NUMBERS = ("<f8", "<f4", "<i8", "<i4", "<u8", "|u1", "|b1")
 """The types of arrays."""

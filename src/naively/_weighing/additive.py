@@ -15,7 +15,7 @@ from naively._weighing import categories
 from naively._weighing.design import LARGE, MOST_CLASSES, Design, side_by_side
 from naively._weighing.effects import EFFECT_BINS, Basis, no_basis
 from naively._weighing.kept import FittedRows
-from naively._weighing.softmax import believed
+from naively._weighing.softmax import believed, log_softmax
 from naively._weighing.sources import Source
 from naively._weighing.terms import Column, Term, is_missing
 from naively._weighing.weights import (
@@ -25,7 +25,6 @@ from naively._weighing.weights import (
     candidate_shares,
     cross_fit,
     fit_temperature,
-    log_softmax,
     mixed,
     summed,
 )

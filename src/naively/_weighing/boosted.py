@@ -15,19 +15,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
 
 from naively._kernels import kernel_of, partition_reference, repays_compiler, with_reference
 from naively._weighing.experts import FittedExpert
 from naively._weighing.partitions import Partitions
-from naively._weighing.softmax import log_loss
+from naively._weighing.softmax import log_loss, log_softmax
 from naively._weighing.terms import Column
 from naively._weighing.trees import NOT_MONOTONE, Features, Trees, TreeTable, side_by_side
 from naively.engines._threads import in_order
 from naively.typing import AnyArray, FloatArray, IntArray
 
 ROUNDS = 250
-PATIENCE = 25
+PATIENCE = 12
 """Rounds without a lower left-out loss after which no more are tried."""
 
 STEP = 0.15
@@ -93,7 +92,7 @@ class BoostedExpert:
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
-        return np.asarray(log_softmax(self.log_prior + total_steps(self.trees, self.features(columns)), axis=1))
+        return log_softmax(self.log_prior + total_steps(self.trees, self.features(columns)), axis=1)
 
 
 def n_groups(n_rows: int, n_classes: int) -> int:
@@ -127,7 +126,7 @@ def fit_boosted_expert(
     trees, scores, noise = fit_partitions(features, table, target, weights, parts, start, n_threads, monotone)
     if trees is None:
         return None
-    return FittedExpert(BoostedExpert(features, trees, log_prior), np.asarray(log_softmax(scores, axis=1)), noise)
+    return FittedExpert(BoostedExpert(features, trees, log_prior), log_softmax(scores, axis=1), noise)
 
 
 def fit_partitions(

@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel, Reweighted
 from naively._weighing.design import Design
 from naively._weighing.joint_gaussian import (
     JointGaussian,
     Rescaling,
+    asked_rows,
     choose_joint_gaussian,
     count_moments,
     normal_scores,
@@ -22,6 +22,7 @@ from naively._weighing.joint_gaussian import (
 )
 from naively._weighing.kept import FittedRows
 from naively._weighing.pool import temper, tempered
+from naively._weighing.softmax import log_softmax
 from naively._weighing.terms import Column, take_rows
 from naively._weighing.weights import scores
 from naively.families._curves import Curve, Curves
@@ -79,7 +80,7 @@ class AdditiveExpert:
         if places:
             scores = np.ascontiguousarray(scores)
             curves.add_to(scores, np.stack([columns[place][1] for place in places]).T)
-        return np.asarray(log_softmax(scores, axis=1))
+        return log_softmax(scores, axis=1)
 
     @cached_property
     def _parts(self) -> tuple[list[int], Curves, Reweighted]:
@@ -163,6 +164,16 @@ class LearntRows:
         """The additive model."""
         return AdditiveExpert(self.additive.scores)
 
+    def normal_scores(self, place: int) -> Rescaling | None:
+        """How the numbers of a column become normal scores, None if they are constant: one for all experts."""
+        if place not in self._normal_scores:
+            self._normal_scores[place] = normal_scores(self.columns[place][1], self.weights)
+        return self._normal_scores[place]
+
+    @cached_property
+    def _normal_scores(self) -> dict[int, Rescaling | None]:
+        return {}
+
     @cached_property
     def log_prior(self) -> FloatArray:
         """The log-prior (rows, classes) without each row."""
@@ -185,8 +196,8 @@ class LearntRows:
         place = np.searchsorted(loo.rows[first], self.rows.rows)
         known = loo.rows[first][np.minimum(place, len(first) - 1)] == self.rows.rows
         if known.all():
-            return np.asarray(log_softmax(of_row[place], axis=1))
-        log_proba = np.asarray(log_softmax(scores(self.design, self.additive.fitted).T, axis=1))
+            return log_softmax(of_row[place], axis=1)
+        log_proba = log_softmax(scores(self.design, self.additive.fitted).T, axis=1)
         log_proba[known] = log_softmax(of_row[place[known]], axis=1)
         return log_proba
 
@@ -223,7 +234,7 @@ class GaussianExpert:
 
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
-        rescaled = rescale(self.rescalings, [columns[index][1] for index in self.chosen])
+        rescaled = np.concatenate(asked_rows(columns).rescaled(self.rescalings, self.chosen.tolist()), axis=1)
         return tempered(self.model.scores(rescaled) + self.other_scores(columns), self.log_prior, self.temperature)
 
 
@@ -234,10 +245,10 @@ def fit_gaussian(learnt: LearntRows) -> FittedExpert | None:
     """
     changes = {
         index: change
-        for index, (kind, values) in enumerate(learnt.columns)
+        for index, (kind, _) in enumerate(learnt.columns)
         if kind == "numeric"
         and index not in learnt.additive.monotone
-        and (change := normal_scores(values, learnt.weights)) is not None
+        and (change := learnt.normal_scores(index)) is not None
     }
     n_classes, asked = len(learnt.additive.log_prior), learnt.asked
     if not 0 < len(changes) <= MOST_GAUSSIAN_COLUMNS or n_classes * len(changes) ** 2 > MOST_MATRIX_CELLS:

@@ -20,6 +20,7 @@ from scipy.linalg import cho_solve, cholesky
 from naively._kernels import frozen, repays_compiler, with_reference
 from naively._weighing.pool import temper
 from naively._weighing.softmax import log_loss
+from naively._weighing.terms import Column
 from naively.families._curves import Curve, packed
 from naively.families._densities import log_gamma_ratio, scores_of_weights
 from naively.families._stacking import LEAST_DEVIATION
@@ -84,6 +85,28 @@ def rescale(rescalings: Sequence[Rescaling], columns: Sequence[FloatArray]) -> F
     for image, change, column in zip(result, rescalings, columns, strict=True):
         add_curves(frozen(column[:, None]), *change.packed_curve, image)
     return np.ascontiguousarray(result[:, :, 0].T)
+
+
+class Asked(list[Column]):
+    """The columns of rows that are asked about; normal scores that several experts read are found once."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        super().__init__(columns)
+        self._known: dict[tuple[int, int], FloatArray] = {}
+
+    def rescaled(self, rescalings: Sequence[Rescaling], places: Sequence[int]) -> list[FloatArray]:
+        """The columns at these places (rows, 1), rescaled; NaN where missing."""
+        keys = [(place, id(change)) for place, change in zip(places, rescalings, strict=True)]
+        new = [(key, change) for key, change in zip(keys, rescalings, strict=True) if key not in self._known]
+        if new:
+            images = rescale([change for _, change in new], [self[place][1] for (place, _), _ in new])
+            self._known.update((key, images[:, at : at + 1]) for at, (key, _) in enumerate(new))
+        return [self._known[key] for key in keys]
+
+
+def asked_rows(columns: Sequence[Column]) -> Asked:
+    """The columns of rows that are asked about."""
+    return columns if isinstance(columns, Asked) else Asked(columns)
 
 
 @dataclass(frozen=True)

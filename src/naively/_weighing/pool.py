@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_softmax
 
 from naively._weighing.descent import Search
-from naively._weighing.softmax import best_temperature
+from naively._weighing.softmax import best_temperature, log_softmax
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.typing import FloatArray, IntArray
 
@@ -47,7 +46,7 @@ class LogPool:
         scores = np.outer(known, self.bias) + (1.0 - self.expert_weights.sum()) * self.log_prior
         for weight, log_proba in heard:
             scores += weight * log_proba
-        return np.asarray(log_softmax(scores, axis=1))
+        return log_softmax(scores, axis=1)
 
 
 def tempered(scores: FloatArray, log_prior: FloatArray, temperature: float) -> FloatArray:

@@ -11,7 +11,7 @@ have. A row of which nothing is known has the prior.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import NamedTuple
@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
-from scipy.special import log_softmax
 
 from naively._weighing.experts import FittedExpert, LearntRows
 from naively._weighing.grid import Least, downhill
-from naively._weighing.joint_gaussian import Rescaling, normal_scores, rescale
-from naively._weighing.softmax import CERTAIN_GAIN, best_temperature, log_loss
+from naively._weighing.joint_gaussian import Rescaling, asked_rows
+from naively._weighing.softmax import CERTAIN_GAIN, best_temperature, log_loss, log_softmax
 from naively._weighing.terms import Column, take_rows
 from naively.typing import AnyArray, FloatArray, IntArray
 
@@ -91,24 +90,31 @@ class Coordinates:
 
         The coordinates of an unknown cell are 0.
         """
-        cells = [
-            self._of_column(columns[column][1], scale) for column, scale in zip(self.columns, self.scales, strict=True)
-        ]
+        cells = cells_of(columns, self.columns, self.scales)
         unknown = np.stack([np.isnan(part[:, 0]) for part in cells], axis=1)
         points = np.concatenate([unit * part for unit, part in zip(self.units, cells, strict=True)], axis=1)
         return np.nan_to_num(points, copy=False), unknown
-
-    def _of_column(self, values: AnyArray, scale: Rescaling | int) -> FloatArray:
-        if isinstance(scale, Rescaling):
-            return rescale([scale], [values])
-        known = (values >= 0) & (values < scale)
-        return np.where(known[:, None], values[:, None] == np.arange(scale), np.nan)
 
     @cached_property
     def places(self) -> list[slice]:
         """Where the coordinates of each column stand."""
         stops = np.cumsum([_width(scale) for scale in self.scales]).tolist()
         return [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def cells_of(columns: Sequence[Column], places: Sequence[int], scales: Sequence[Rescaling | int]) -> list[FloatArray]:
+    """Normal scores of numbers (rows, 1), and whether each label is there (rows, labels); NaN where unknown."""
+    numbers = [(scale, place) for scale, place in zip(scales, places, strict=True) if isinstance(scale, Rescaling)]
+    images = iter(asked_rows(columns).rescaled(*zip(*numbers, strict=True))) if numbers else iter(())
+    return [
+        next(images) if isinstance(scale, Rescaling) else _of_labels(columns[place][1], scale)
+        for scale, place in zip(scales, places, strict=True)
+    ]
+
+
+def _of_labels(codes: IntArray, n_labels: int) -> FloatArray:
+    known = (codes >= 0) & (codes < n_labels)
+    return np.where(known[:, None], codes[:, None] == np.arange(n_labels), np.nan)
 
 
 def _width(scale: Rescaling | int) -> int:
@@ -190,7 +196,7 @@ class SimilarRowsExpert:
         at_once = max(1, COORDINATES_AT_ONCE // n_coordinates)
         blocks = [take_rows(columns, slice(start, start + at_once)) for start in range(0, max(n_rows, 1), at_once)]
         scores = np.concatenate([self.resemblance(block) @ self.weights for block in blocks])
-        return np.asarray(log_softmax(self.log_prior + scores, axis=1))
+        return log_softmax(self.log_prior + scores, axis=1)
 
 
 def fit_similar_rows(learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray) -> FittedExpert | None:
@@ -246,20 +252,7 @@ def between_rows(points: FloatArray, n_landmarks: int) -> FloatArray:
 
 def plan_coordinates(learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray) -> Coordinates | None:
     """Coordinates of the columns that vary and may bend; where there is no room for all, of those that tell most."""
-    found: dict[int, tuple[Rescaling | int, float]] = {}
-    room = MOST_COORDINATES // max(len(learnt.target), 1)
-    for place in np.argsort(-strengths, kind="stable").tolist():
-        kind, values = learnt.columns[place]
-        if kind == "text" or place in learnt.additive.monotone:
-            continue
-        read = (
-            _labels(values, int(n_labels[place]), learnt.weights)
-            if kind == "categorical"
-            else _numbers(values, learnt.weights)
-        )
-        if read is not None and _width(read[0]) <= room:
-            found[place] = read
-            room -= _width(read[0])
+    found = plan_columns(learnt, n_labels, strengths, _width, MOST_COORDINATES // max(len(learnt.target), 1))
     if not found:
         return None
     places = tuple(sorted(found))
@@ -268,19 +261,40 @@ def plan_coordinates(learnt: LearntRows, n_labels: Sequence[int], strengths: Flo
     return Coordinates(places, tuple(found[place][0] for place in places), units)
 
 
-def _numbers(values: FloatArray, weights: FloatArray) -> tuple[Rescaling, float] | None:
-    """How numbers are read, and the unit in which two of them are at a mean squared distance of 2."""
-    change = normal_scores(values, weights)
-    return None if change is None else (change, 1.0)
+def plan_columns(
+    learnt: LearntRows,
+    n_labels: Sequence[int],
+    strengths: FloatArray,
+    width: Callable[[Rescaling | int], int],
+    room: int,
+) -> dict[int, tuple[Rescaling | int, float]]:
+    """Columns that vary and may bend: how each is read, and the unit in which two rows are at a mean square of 2.
+
+    Where the widths of how they are read exceed the room for all, it is those that tell most.
+    """
+    found: dict[int, tuple[Rescaling | int, float]] = {}
+    for place in np.argsort(-strengths, kind="stable").tolist():
+        kind, values = learnt.columns[place]
+        if kind == "text" or place in learnt.additive.monotone:
+            continue
+        scale: Rescaling | int | None
+        if kind == "categorical":
+            scale, unit = _labels(values, int(n_labels[place]), learnt.weights)
+        else:
+            scale, unit = learnt.normal_scores(place), 1.0
+        if scale is not None and width(scale) <= room:
+            found[place] = scale, unit
+            room -= width(scale)
+    return found
 
 
-def _labels(codes: IntArray, n_labels: int, weights: FloatArray) -> tuple[int, float] | None:
-    """How many labels there are, and the unit in which two of them are at a mean squared distance of 2."""
+def _labels(codes: IntArray, n_labels: int, weights: FloatArray) -> tuple[int | None, float]:
+    """How many labels there are, None if they say nothing, and the unit of a mean squared distance of 2."""
     known = (codes >= 0) & (codes < n_labels)
     totals = np.bincount(codes[known], weights[known], n_labels)
     shares = totals / totals.sum() if totals.any() else np.ones(1)
     unlike = 1.0 - float(shares @ shares)
-    return (n_labels, unlike**-0.5) if unlike > LEAST_UNLIKE else None
+    return (n_labels, unlike**-0.5) if unlike > LEAST_UNLIKE else (None, 1.0)
 
 
 class _LeftOut(NamedTuple):
@@ -334,7 +348,7 @@ class _Rows:
         return _LeftOut(temperature, self._log_proba(scores), self._loss(scores))
 
     def _log_proba(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(log_softmax(self.log_prior + scores, axis=1))
+        return log_softmax(self.log_prior + scores, axis=1)
 
     def _loss(self, scores: FloatArray) -> float:
         return log_loss(self._log_proba(scores), self.target, self.weights)

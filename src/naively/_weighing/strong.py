@@ -1,13 +1,14 @@
 """Recipe ``strong``: the additive recipe and experts that see columns together, pooled by their logarithms.
 
-``additive + joint Gaussian + similar rows + fold forest + boosted trees + words -> log-pool -> floor``
+``additive + joint Gaussian + similar rows + fold forest + boosted trees + networks + words -> log-pool -> floor``
 
 The pool is fitted on left-out answers: those of the additive model and the joint Gaussian in closed form, those of
-the forest and the boosted ones by the trees that did not see the row, those of similar rows and words by folds.
+the forest, the boosted trees and the networks by those of them that did not see the row, those of similar rows and
+words by folds.
 
 A column that is to be monotone is so in every step: its evidence is, the joint Gaussian leaves it to that evidence,
-similar rows are found without it, trees are grown and drawn to their parents under the constraint, and what joins them
-only adds with weights of at least 0.
+similar rows are found and networks learn without it, trees are grown and drawn to their parents under the constraint,
+and what joins them only adds with weights of at least 0.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from naively._weighing.additive import AdditiveModel
 from naively._weighing.boosted import fit_boosted_expert
 from naively._weighing.experts import Expert, FittedExpert, LearntRows, fit_gaussian, learnt_rows
 from naively._weighing.forest import LEAST_ROWS, fit_forest
+from naively._weighing.joint_gaussian import asked_rows
 from naively._weighing.kept import FittedRows
+from naively._weighing.networks import fit_networks
 from naively._weighing.pool import LogPool, drawn_to_prior, fit_log_pool, floor_log_proba, floor_share, without_noise
 from naively._weighing.similar import fit_similar_rows
 from naively._weighing.softmax import believed, log_loss
@@ -139,6 +142,7 @@ def fit_strong(
         fit_boosted_expert(features, table, *grown_on, rows.parts, np.log(prior), n_threads, monotone)
         if boosts
         else None,
+        fit_networks(learnt, n_labels, strengths, names) if learnt.all_asked else None,
         fit_words(asked),
     ]
     experts = [one for one in fitted if one is not None]
@@ -170,6 +174,7 @@ def fit_strong(
 
 def pooled_by(experts: Sequence[Expert], pool: LogPool, columns: Sequence[Column], known: FloatArray) -> FloatArray:
     """Pooled log-probabilities (rows, classes); experts without weight are not asked."""
+    columns = asked_rows(columns)
     weighted = zip(pool.expert_weights.tolist(), experts, strict=True)
     return pool.of_heard([(weight, expert.log_proba(columns)) for weight, expert in weighted if weight > 0], known)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from naively._weighing.descent import Search, least_of_each
 from naively._weighing.design import Design, Scores, Slopes, scores_of
-from naively._weighing.softmax import best_temperature, losses_and_residuals
+from naively._weighing.softmax import best_temperature, log_softmax, losses_and_residuals
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively.engines._threads import in_order
 from naively.families._stacking import PSEUDO_COUNT
@@ -98,13 +98,6 @@ class Coefficients:
     def believed(self, share: float) -> Coefficients:
         """A share of all that is added to the prior."""
         return Coefficients(share * self.bias, share * self.weights, share * self.effects)
-
-
-def log_softmax(scores: FloatArray) -> FloatArray:
-    """Normalise scores (classes, rows) to log-probabilities over the classes."""
-    shifted = np.asarray(scores - scores.max(axis=0))
-    shifted -= np.log(np.exp(shifted).sum(axis=0))
-    return shifted
 
 
 def scores(design: Design, fitted: Coefficients, chosen: AnyArray | slice = ALL_ROWS) -> FloatArray:

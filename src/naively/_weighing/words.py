@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import log_softmax
 
 from naively._weighing.additive import AdditiveModel, Reweighted
 from naively._weighing.descent import Search
 from naively._weighing.experts import FittedExpert, LearntRows
+from naively._weighing.softmax import log_softmax
 from naively._weighing.solver import Parts, SoftmaxProblem
 from naively._weighing.terms import Column, TextTerm
 from naively._weighing.text import SHARE, TextEvidence, TokenScores
@@ -75,7 +75,7 @@ class WordExpert:
     def log_proba(self, columns: Sequence[Column]) -> FloatArray:
         """Log-probabilities (rows, classes)."""
         corrected = self.additive.log_proba(columns) + _read(self.features, columns) @ self.weights
-        return np.asarray(log_softmax(corrected, axis=1))
+        return log_softmax(corrected, axis=1)
 
 
 def fit_words(learnt: LearntRows) -> FittedExpert | None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from naively import NaiveBayes, load
 from naively._weighing import similar
+from naively._weighing.joint_gaussian import normal_scores
 from naively._weighing.kept import dealt_folds
 from naively._weighing.similar import Resemblance, between_rows, fit_similar_rows, plan_coordinates
 
@@ -25,7 +26,9 @@ def learnt(columns: list, target: np.ndarray, n_classes: int = 2, **given: objec
         "rows": SimpleNamespace(rows=np.arange(len(target))),
         "additive": SimpleNamespace(log_prior=np.log(prior), monotone={}),
     }
-    return SimpleNamespace(columns=columns, target=target, **{**usual, **given})
+    rows = SimpleNamespace(columns=columns, target=target, **{**usual, **given})
+    rows.normal_scores = lambda place: normal_scores(columns[place][1], rows.weights)
+    return rows
 
 
 def mixed(seed: int, n_rows: int = 80, missing: float = 0.1) -> list:
