@@ -30,7 +30,10 @@ from naively.typing import FloatArray, IntArray
 N_UNITS, N_LAYERS = 64, 2
 
 MOST_INPUTS = 512
-"""Beyond, the columns that tell least stay out."""
+"""With more nothing is learnt: columns chosen since they seem to tell most would tell the rows they were chosen by."""
+
+ROWS_PER_LABEL = 8
+"""Labels of which there are fewer rows each are not read: networks would learn by heart whose identifier it is."""
 
 N_FILLS = 8
 """So many cells stand for an unknown one, in turn."""
@@ -201,27 +204,23 @@ def scores_of(table: FloatArray, weights: Sequence[FloatArray], biases: Sequence
     return np.asarray(units @ weights[-1] + biases[-1])
 
 
-def fit_networks(
-    learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray, names: Sequence[str]
-) -> FittedExpert | None:
+def fit_networks(learnt: LearntRows, n_labels: Sequence[int], names: Sequence[str]) -> FittedExpert | None:
     """Networks, and the left-out log-probabilities of the kept rows, each by the network that did not see its fold.
 
-    None without columns that vary, with few rows, or if the networks tell nothing.
+    None without columns that vary, with few rows, with very many inputs, or if the networks tell nothing.
 
     Parameters
     ----------
     learnt : LearntRows
     n_labels : sequence of int
         How many labels each categorical column has.
-    strengths : ndarray (columns,)
-        How much each column tells: where there is no room for all, those that tell least stay out.
     names : sequence of str
         What the columns are called: networks read them in this order, whatever the order of the columns in the table.
     """
     log_prior, target, weights = learnt.additive.log_prior, learnt.target, learnt.weights
     folds = np.unique(learnt.folds, return_inverse=True)[1]
-    inputs, units = plan_inputs(learnt, n_labels, strengths, names)
-    if not inputs.columns or len(target) < LEAST_ROWS or folds.max() == 0:
+    inputs, units = plan_inputs(learnt, n_labels, names)
+    if not 0 < len(units) <= MOST_INPUTS or len(target) < LEAST_ROWS or folds.max() == 0:
         return None
     table = inputs(learnt.columns)
     found = learn(np.nan_to_num((table - inputs.usual) * units), target, weights, folds, np.exp(log_prior))
@@ -233,11 +232,11 @@ def fit_networks(
     return FittedExpert(expert, *expert.left_out(table, folds))
 
 
-def plan_inputs(
-    learnt: LearntRows, n_labels: Sequence[int], strengths: FloatArray, names: Sequence[str]
-) -> tuple[Inputs, FloatArray]:
+def plan_inputs(learnt: LearntRows, n_labels: Sequence[int], names: Sequence[str]) -> tuple[Inputs, FloatArray]:
     """The columns that vary and may bend, in the order of their names, and the units in which networks learn them."""
-    found = plan_columns(learnt, n_labels, strengths, n_inputs, MOST_INPUTS)
+    found = plan_columns(learnt, n_labels, np.zeros(len(names)), n_inputs)
+    most_labels = len(learnt.target) // ROWS_PER_LABEL
+    found = {place: read for place, read in found.items() if n_inputs(read[0]) <= most_labels}
     places = tuple(sorted(found, key=names.__getitem__))
     scales = tuple(found[place][0] for place in places)
     pairs = zip(places, scales, strict=True)

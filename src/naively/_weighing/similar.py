@@ -11,6 +11,7 @@ have. A row of which nothing is known has the prior.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -266,7 +267,7 @@ def plan_columns(
     n_labels: Sequence[int],
     strengths: FloatArray,
     width: Callable[[Rescaling | int], int],
-    room: int,
+    room: float = math.inf,
 ) -> dict[int, tuple[Rescaling | int, float]]:
     """Columns that vary and may bend: how each is read, and the unit in which two rows are at a mean square of 2.
 

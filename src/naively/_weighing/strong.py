@@ -142,7 +142,7 @@ def fit_strong(
         fit_boosted_expert(features, table, *grown_on, rows.parts, np.log(prior), n_threads, monotone)
         if boosts
         else None,
-        fit_networks(learnt, n_labels, strengths, names) if learnt.all_asked else None,
+        fit_networks(learnt, n_labels, names) if learnt.all_asked else None,
         fit_words(asked),
     ]
     experts = [one for one in fitted if one is not None]

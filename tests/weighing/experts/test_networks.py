@@ -28,10 +28,10 @@ def learnt(columns: list, target: np.ndarray, n_classes: int = 2, **given: objec
     return rows
 
 
-def fit(rows: SimpleNamespace, n_labels: list | None = None, strengths: np.ndarray | None = None):
+def fit(rows: SimpleNamespace, n_labels: list | None = None):
     count = len(rows.columns)
     names = [f"c{place}" for place in range(count)]
-    return fit_networks(rows, n_labels or [0] * count, np.ones(count) if strengths is None else strengths, names)
+    return fit_networks(rows, n_labels or [0] * count, names)
 
 
 def circle(seed: int, n_rows: int = 400) -> tuple[list, np.ndarray]:
@@ -140,19 +140,31 @@ def test_an_unknown_cell_is_averaged_out() -> None:
 def test_labels_and_numbers_stand_for_unknown_cells_as_often_as_they_occur() -> None:
     codes = np.repeat([0, 1, 2], [200, 100, 100])
     rows = learnt([("categorical", codes), ("numeric", np.arange(400.0))], codes % 2)
-    inputs, units = plan_inputs(rows, [3, 0], np.ones(2), ["label", "number"])
+    inputs, units = plan_inputs(rows, [3, 0], ["label", "number"])
     np.testing.assert_allclose(inputs.fills[:, :3].sum(axis=0), [4, 2, 2])
     assert abs(inputs.fills[:, 3].mean()) < 1e-12
     assert len(units) == inputs.fills.shape[1] == 4
 
 
-def test_where_there_is_no_room_the_columns_that_tell_least_stay_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "MOST_INPUTS", 3)
+def test_inputs_come_in_the_order_of_their_names() -> None:
     columns = [("numeric", np.random.default_rng(place).normal(size=60)) for place in range(3)]
-    columns.append(("categorical", np.arange(60) % 2))
-    rows = learnt(columns, np.arange(60) // 30)
-    inputs, _ = plan_inputs(rows, [0, 0, 0, 2], np.array([0.1, 0.5, 0.2, 0.9]), list("dcba"))
-    assert inputs.columns == (3, 1)  # in the order of their names
+    inputs, _ = plan_inputs(learnt(columns, np.arange(60) // 30), [0, 0, 0], list("bca"))
+    assert inputs.columns == (2, 0, 1)
+
+
+def test_very_many_columns_are_not_learnt() -> None:
+    """Some would have to be chosen, and those that seem to tell most tell the rows by which they were chosen."""
+    numbers, target = np.random.default_rng(0).normal(size=(513, 60)), np.arange(60) % 2
+    numbers[0] += 5 * target
+    assert fit(learnt([("numeric", values) for values in numbers], target)) is None
+    assert fit(learnt([("numeric", values) for values in numbers[:5]], target)) is not None
+
+
+def test_identifiers_are_not_learnt_by_heart() -> None:
+    columns, target = circle(0, 200)
+    identifiers = [("categorical", np.arange(200)), ("categorical", np.arange(200) // 4)]
+    inputs, _ = plan_inputs(learnt([*identifiers, *columns], target), [200, 50, 0, 0], list("abcd"))
+    assert inputs.columns == (2, 3)
 
 
 def test_of_many_rows_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +197,7 @@ def test_a_monotone_column_is_not_read() -> None:
     columns, target = circle(0)
     rows = learnt(columns, target)
     rows.additive.monotone = {0: 1}
-    inputs, _ = plan_inputs(rows, [0, 0], np.ones(2), ["a", "b"])
+    inputs, _ = plan_inputs(rows, [0, 0], ["a", "b"])
     assert inputs.columns == (1,)
 
 
