@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -74,6 +75,10 @@ LEAST_GAIN = 1e-5
 
 LEAST_GAIN_OF_ALL = 2.0
 """Nats, over all left-out rows, that networks must gain together: less may be chance."""
+
+
+DIGITS = 9
+"""So many digits after the point tell two inputs apart."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +228,9 @@ def fit_networks(learnt: LearntRows, n_labels: Sequence[int], names: Sequence[st
     if not 0 < len(units) <= MOST_INPUTS or len(target) < LEAST_ROWS or folds.max() == 0:
         return None
     table = inputs(learnt.columns)
-    found = learn(np.nan_to_num((table - inputs.usual) * units), target, weights, folds, np.exp(log_prior))
+    order = order_of_content(table, np.exp(log_prior)[target])
+    seen = np.nan_to_num((table - inputs.usual) * units)[order]
+    found = learn(seen, target[order], weights[order], folds[order], np.exp(log_prior))
     if log_loss(np.tile(log_prior, (len(target), 1)), target, weights) - found.loss < LEAST_GAIN_OF_ALL:
         return None
     (first, *others), (bias, *biases) = found.layers[0::2], found.layers[1::2]
@@ -243,6 +250,16 @@ def plan_inputs(learnt: LearntRows, n_labels: Sequence[int], names: Sequence[str
     units = [np.full(n_inputs(scale), min(found[place][1], LARGEST_UNIT)) for place, scale in pairs]
     usual = [_mean_of_known(part, learnt.weights) for part in cells_of(learnt.columns, places, scales)]
     return Inputs(places, scales, np.concatenate([*usual, np.empty(0)])), np.concatenate([*units, np.empty(0)])
+
+
+def order_of_content(table: FloatArray, shares: FloatArray) -> IntArray:
+    """An order of the rows (rows, inputs) by what they hold, and by the share of their class where they hold the same.
+
+    The kept rows come in an order that depends on the order of the classes, which should mean nothing.
+    """
+    rounded = np.round(table, DIGITS) + 0.0  # no sign of 0, nor last bits
+    keys = [int.from_bytes(blake2b(row, digest_size=8).digest()) for row in rounded]
+    return np.lexsort((shares, np.array(keys, dtype=np.uint64)))
 
 
 def _mean_of_known(part: FloatArray, weights: FloatArray) -> FloatArray:
