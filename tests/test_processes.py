@@ -136,11 +136,14 @@ def test_a_saved_model_answers_the_same_whichever_kernels_run_there(here, there,
 
 
 def test_processes_learn_the_same(saved):
-    """The last bits of sums, which the kernels may round apart, do not show: what is fitted to them has converged."""
+    """The last bits of sums, which the kernels may round apart, hardly show: what is fitted to them has converged.
+
+    Where trees answer, in single precision, they show in the seventh digit.
+    """
     for place, name in enumerate(MODELS):
         one, other = (load(folder / f"{place}.json") for folder in saved.values())
         assert one.class_count_.tolist() == other.class_count_.tolist()
-        np.testing.assert_allclose(*(model.predict_proba(asked(name)[0]) for model in (one, other)), rtol=1e-7)
+        np.testing.assert_allclose(*(model.predict_proba(asked(name)[0]) for model in (one, other)), rtol=1e-6)
 
 
 def test_processes_that_fill_the_same_cache_at_once(saved, tmp_path):

@@ -78,7 +78,7 @@ LEAST_GAIN_OF_ALL = 2.0
 
 
 DIGITS = 9
-"""So many digits after the point tell two inputs apart."""
+"""So many digits after the point of an input are learnt: what rounding makes of others would grow."""
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,9 @@ def fit_networks(learnt: LearntRows, n_labels: Sequence[int], names: Sequence[st
     if not 0 < len(units) <= MOST_INPUTS or len(target) < LEAST_ROWS or folds.max() == 0:
         return None
     table = inputs(learnt.columns)
-    order = order_of_content(table, np.exp(log_prior)[target])
-    seen = np.nan_to_num((table - inputs.usual) * units)[order]
+    rounded = np.round(table, DIGITS) + 0.0  # no sign of 0, nor last bits, which differ from kernel to kernel
+    order = order_of_content(rounded, np.exp(log_prior)[target])
+    seen = np.nan_to_num((rounded - inputs.usual) * units)[order]
     found = learn(seen, target[order], weights[order], folds[order], np.exp(log_prior))
     if log_loss(np.tile(log_prior, (len(target), 1)), target, weights) - found.loss < LEAST_GAIN_OF_ALL:
         return None
@@ -257,14 +258,13 @@ def order_of_content(table: FloatArray, shares: FloatArray) -> IntArray:
 
     The kept rows come in an order that depends on the order of the classes, which should mean nothing.
     """
-    rounded = np.round(table, DIGITS) + 0.0  # no sign of 0, nor last bits
-    keys = [int.from_bytes(blake2b(row, digest_size=8).digest()) for row in rounded]
+    keys = [int.from_bytes(blake2b(row, digest_size=8).digest()) for row in table]
     return np.lexsort((shares, np.array(keys, dtype=np.uint64)))
 
 
 def _mean_of_known(part: FloatArray, weights: FloatArray) -> FloatArray:
     known = ~np.isnan(part[:, 0])
-    return np.asarray(np.average(part[known], axis=0, weights=weights[known]))
+    return np.round(np.average(part[known], axis=0, weights=weights[known]), DIGITS)
 
 
 class Learned(NamedTuple):
